@@ -127,6 +127,8 @@ def test_an_output_takes_the_number_too(tmp_path: Path) -> None:
     out = tmp_path / "sum.csv"
     assert vesica.local(mine, theirs, **HALF, result="sum", value="cents", output=out) == 42
     assert out.read_text() == "cents\n42\n"
+    large = pyarrow.table({**SALES, "cents": pyarrow.array([2**64 - 1] * 5, pyarrow.uint64())})
+    assert vesica.local(mine, large, **HALF, result="sum", value="cents", on_duplicates="first") == 2 * (2**64 - 1)
     pyarrow.csv.write_csv(mine, tmp_path / "mine.csv")
     assert vesica.local(tmp_path / "mine.csv", theirs, **HALF, result="count") == 2
 

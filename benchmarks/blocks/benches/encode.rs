@@ -32,7 +32,10 @@ fn bins(criterion: &mut Criterion) {
     let digests = blocks(COUNT);
     let mut group = criterion.benchmark_group("bins");
     group.sample_size(20).throughput(Throughput::Elements(COUNT as u64));
-    for (functions, parameters) in [(2, parameters::two_way(COUNT, STATISTICAL_SECURITY)), (3, parameters::three_way(COUNT, STATISTICAL_SECURITY))] {
+    for (functions, parameters) in [
+        (2, parameters::two_way(COUNT, STATISTICAL_SECURITY)),
+        (3, parameters::three_way(COUNT, STATISTICAL_SECURITY)),
+    ] {
         let item_bins = Digests::new(&digests, parameters.layout);
         group.bench_function(format!("simple, {functions} functions"), |b| {
             b.iter(|| simple::Table::build(1, &item_bins).entries().len());

@@ -361,7 +361,7 @@ fn check(cell: &Cell, role: Role, outcome: Option<&Outcome>) -> Result<(), Bench
             noisy || cell.result.at_least.is_some_and(|least| *reached == (common >= least))
         }
         Some(Outcome::Sums(sums)) => {
-            let sum = |column: u64| (0..common).map(|row| value(row, column)).sum::<u64>();
+            let sum = |column: u64| (0..common).map(|row| u128::from(value(row, column))).sum::<u128>();
             (0..cell.result.sums as u64).map(sum).eq(sums.iter().copied())
         }
     };

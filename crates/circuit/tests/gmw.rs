@@ -19,6 +19,7 @@ use vesica_circuit::shuffle::{self, Controls};
 use vesica_circuit::{Bits, Engine, Error, Input, Opening, Party, Wires, networks};
 use vesica_crypto::hash::{Context, Label};
 use vesica_ot::iknp;
+use zeroize::Zeroizing;
 
 /// A circuit of both parties' numbers, whose outputs both learn.
 trait Circuit: Sync {
@@ -202,14 +203,15 @@ struct Bins(Vec<u128>);
 const TABLE: phasing::Table = phasing::Table { bins: 70, load: 5, bits: 9 };
 
 impl phasing::Receiver for Bins {
-    fn bins(&self, bins: Range<usize>) -> Vec<u128> {
-        self.0[bins].to_vec()
+    fn bins(&self, bins: Range<usize>) -> Zeroizing<Vec<u128>> {
+        self.0[bins].to_vec().into()
     }
 }
 
 impl phasing::Sender for Bins {
-    fn bins(&self, bins: Range<usize>, slots: Range<usize>) -> Vec<u128> {
-        slots.flat_map(|slot| bins.clone().map(move |bin| self.0[slot * TABLE.bins + bin])).collect()
+    fn bins(&self, bins: Range<usize>, slots: Range<usize>) -> Zeroizing<Vec<u128>> {
+        let numbers = slots.flat_map(|slot| bins.clone().map(move |bin| self.0[slot * TABLE.bins + bin]));
+        numbers.collect::<Vec<_>>().into()
     }
 }
 

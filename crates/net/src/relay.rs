@@ -90,7 +90,7 @@ pub struct Rules {
     pub allow: Vec<PublicKey>,
     /// Bytes a second that each key may send, over all of its streams.
     pub rate: Option<u64>,
-    /// Streams at once, waiting and paired.
+    /// Streams at once, waiting and paired. Whoever waits takes a second one, which its partner will get.
     pub max_streams: usize,
     /// Waiting streams of one key.
     pub waiting: usize,
@@ -102,6 +102,18 @@ pub struct Rules {
     pub handshakes_an_address: usize,
     /// How long things may take.
     pub times: Times,
+}
+
+impl Rules {
+    /// For these keys, of which none can take all of the streams.
+    #[must_use]
+    pub fn shared(allow: Vec<PublicKey>, rate: Option<u64>, max_streams: usize) -> Self {
+        let usual = Self::default();
+        // Whoever waits keeps a seat for its partner, too.
+        let share = (max_streams / (2 * allow.len().max(1))).max(1);
+        let (waiting, paired) = (usual.waiting.min(share), usual.paired.min(share));
+        Self { allow, rate, max_streams, waiting, paired, ..usual }
+    }
 }
 
 impl Default for Rules {

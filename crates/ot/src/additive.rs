@@ -194,12 +194,21 @@ mod tests {
 
     #[test]
     fn flaw_a_share_says_nothing_of_the_sum() {
-        // With other randomness the same inputs have other shares, and the receiver's of zeros are not zeros.
+        // With other randomness the same inputs have other shares: each bit of either is 0 as often as 1, also where
+        // the sum is zero.
         let (bits, numbers) = inputs(100, 1);
-        let ([first, mine], _) = shares(64, (&bits, &numbers), 5, true);
-        let ([second, other], _) = shares(64, (&bits, &numbers), 6, true);
-        assert!(first != second && mine != other);
-        let ([zero, negative], _) = shares(64, (&[0; 13], &numbers), 5, true);
-        assert!(zero != 0 && modulo(zero.wrapping_add(negative), 64) == 0);
+        for (k, bits) in [(64, &bits[..]), (64, &[0; 13][..]), (85, &bits[..])] {
+            let runs = 64;
+            let mut ones = [[0; 128]; 2];
+            for seed in 0..runs {
+                let (both, _) = shares(k, (bits, &numbers), 2 * seed, true);
+                for (ones, share) in ones.iter_mut().zip(both) {
+                    (0..k).for_each(|bit| ones[bit as usize] += share >> bit & 1);
+                }
+            }
+            for bit in 0..k as usize {
+                assert!(ones.iter().all(|ones| (8..=56).contains(&ones[bit])), "bit {bit} of {k}: {ones:?}");
+            }
+        }
     }
 }

@@ -51,12 +51,6 @@ pub enum Error {
         /// Whether the count that is compared has noise: the intersection itself may be large enough.
         noisy: bool,
     },
-    /// A sum over the intersection does not fit in 64 bits. Neither learnt more.
-    #[error("sum {} of the values of the common keys is 2^64 or more", .column + 1)]
-    SumOverflow {
-        /// The first column of which this holds, from 0.
-        column: usize,
-    },
     /// The caller cancelled the run.
     #[error("the run was cancelled")]
     Cancelled,
@@ -207,7 +201,7 @@ impl Error {
     /// Whether the run came to its end and both parties know that it reveals no result: they confirm it before
     /// they say so.
     pub fn is_agreed_refusal(&self) -> bool {
-        matches!(self, Error::AuditRefused { .. } | Error::BelowMinimum { .. } | Error::SumOverflow { .. })
+        matches!(self, Error::AuditRefused { .. } | Error::BelowMinimum { .. })
     }
 
     /// Says which participant of a run of three it was. An error that is no other process's fault stays what it is.

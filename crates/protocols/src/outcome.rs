@@ -22,7 +22,7 @@ pub enum Outcome {
     /// Whether |X ∩ Y| is as large as was asked.
     AtLeast(bool),
     /// The sums of the sender's numbers over the common items, one for each column.
-    Sums(Vec<u64>),
+    Sums(Vec<u128>),
 }
 
 impl Outcome {

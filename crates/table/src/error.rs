@@ -134,7 +134,7 @@ pub enum BadValue {
     )]
     NotWhole,
     /// 2^64 or more.
-    #[error("2^64 or more; sums have 64 bits")]
+    #[error("2^64 or more; values have 64 bits")]
     TooLarge,
 }
 
@@ -318,7 +318,7 @@ pub enum TableError {
     },
     /// The values of the rows of one key are too large together.
     #[error(
-        "{file}, {place}, column `{column}`: with this row, the values of its key add up to 2^64 or more; sums have 64 bits"
+        "{file}, {place}, column `{column}`: with this row, the values of its key add up to 2^64 or more; values have 64 bits"
     )]
     ValueOverflow {
         /// The input.

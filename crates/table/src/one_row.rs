@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, BooleanArray, Decimal128Array, Int64Array, RecordBatch};
 use arrow_ipc::writer::{FileWriter, StreamWriter};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 
 use crate::columnar::Unwritten;
@@ -13,11 +13,14 @@ use crate::error::TableError;
 use crate::format::Format;
 use crate::table::quoted;
 
+/// The columnar type of a number: no integer is wide enough for every sum.
+const NUMBER: DataType = DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0);
+
 /// A value of the row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cell {
-    /// A number from 0 on.
-    Number(u64),
+    /// A number from 0 on, below 10^38.
+    Number(u128),
     /// A number.
     Integer(i64),
     /// True or false.
@@ -43,22 +46,26 @@ pub fn write_row(
             .collect();
         return Ok(writeln!(out, "{}\n{}", names.join(","), values.join(","))?);
     }
-    let array = |cell: &Cell| -> (DataType, ArrayRef) {
-        match cell {
-            Cell::Number(number) => (DataType::UInt64, Arc::new(UInt64Array::from(vec![*number]))),
-            Cell::Integer(number) => (DataType::Int64, Arc::new(Int64Array::from(vec![*number]))),
-            Cell::Truth(truth) => (DataType::Boolean, Arc::new(BooleanArray::from(vec![*truth]))),
-        }
-    };
-    let (fields, arrays): (Vec<_>, Vec<_>) = columns
-        .iter()
-        .map(|(name, cell)| {
-            let (data_type, array) = array(cell);
-            (Field::new(name, data_type, false), array)
+    let array = |cell: &Cell| -> Result<ArrayRef, Unwritten> {
+        Ok(match cell {
+            Cell::Number(number) => {
+                let number = i128::try_from(*number).unwrap_or(i128::MAX);
+                let numbers = Decimal128Array::from(vec![number]).with_data_type(NUMBER);
+                numbers.validate_decimal_precision(DECIMAL128_MAX_PRECISION)?;
+                Arc::new(numbers)
+            }
+            Cell::Integer(number) => Arc::new(Int64Array::from(vec![*number])),
+            Cell::Truth(truth) => Arc::new(BooleanArray::from(vec![*truth])),
         })
-        .unzip();
-    let schema = Arc::new(Schema::new(fields));
+    };
     let write = || -> Result<(), Unwritten> {
+        let arrays: Vec<ArrayRef> = columns.iter().map(|(_, cell)| array(cell)).collect::<Result<_, _>>()?;
+        let fields: Vec<Field> = columns
+            .iter()
+            .zip(&arrays)
+            .map(|((name, _), array)| Field::new(name, array.data_type().clone(), false))
+            .collect();
+        let schema = Arc::new(Schema::new(fields));
         let batch = RecordBatch::try_new(schema.clone(), arrays)?;
         match format {
             Format::Parquet => {

@@ -372,11 +372,6 @@ impl Error {
                 Kind::Refused,
                 "both sides learnt only that; agree on a smaller `--min-matches`, or compare larger tables",
             ),
-            ProtocolError::SumOverflow { .. } => (
-                Side::Both,
-                Kind::Refused,
-                "both sides learnt only that; the sender can give its values in a larger unit",
-            ),
             ProtocolError::Misuse(Misuse::TooManyItems { .. } | Misuse::TooManyKeys { .. }) => {
                 (Side::Both, Kind::Refused, "split the tables, and run the parts one after the other")
             }
@@ -492,6 +487,9 @@ fn net_remedy(error: &NetError) -> &'static str {
         NetError::WrongRelay { .. } => "compare `--via-key` with the public key that `vesica relay` shows",
         NetError::RefusedByRelay { refusal: Refusal::NotAllowed, .. } => {
             "give your public key to whoever runs the relay, who allows it with `--allow`"
+        }
+        NetError::RefusedByRelay { refusal: Refusal::PartnerNotAllowed, .. } => {
+            "check `--peer`; whoever runs the relay has to allow the partner's public key, too (`--allow`)"
         }
         NetError::RefusedByRelay { .. } => {
             "install the same version of vesica on both sides and at the relay"

@@ -1,6 +1,30 @@
 //! Hints for a result that is correct and probably not what the user meant.
 
+use vesica_protocols::{Learns, ResultKind};
+
 use crate::report::Sizes;
+use crate::settings::{PadTo, Settings};
+
+/// Hints where a result shows more than its options seem to promise.
+pub(crate) fn of_options(settings: &Settings) -> Vec<String> {
+    let mut hints = Vec::new();
+    let sums = matches!(settings.result.kind(), ResultKind::Sums { .. });
+    if sums && settings.learns == Learns::Both {
+        hints.push(
+            "WARNING: the sender learns the sums, too (`--learns both`). A sender that chooses its values, such as powers \
+             of two, reads from a sum which keys match"
+                .to_owned(),
+        );
+    }
+    if settings.result.noise.is_some() && !matches!(settings.pad_to, Some(PadTo::Exactly(_))) {
+        hints.push(
+            "the partner learns without noise how many keys this side has, so it sees a key that was added or removed \
+             since another run. `--pad-to N`, with one N for all runs, hides that"
+                .to_owned(),
+        );
+    }
+    hints
+}
 
 /// A hint where every row was left out, or where nothing matches. `matching` keys are none before the result is known.
 pub(crate) fn of(sizes: &Sizes, matching: Option<u64>) -> Option<String> {
@@ -32,7 +56,41 @@ pub(crate) fn undecodable(rows: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use vesica_protocols::Noise;
+
     use super::*;
+    use crate::results::ResultChoice;
+
+    #[test]
+    fn a_hint_is_given_where_a_result_shows_more_than_it_seems_to() {
+        let hints = |change: fn(&mut Settings)| {
+            let mut settings = Settings::default();
+            change(&mut settings);
+            of_options(&settings)
+        };
+        let sum = |settings: &mut Settings| settings.result.result = ResultChoice::Sum;
+        assert!(hints(|_| ()).is_empty() && hints(sum).is_empty());
+        let both = hints(|settings| {
+            (settings.result.result, settings.learns) = (ResultChoice::Sum, Learns::Both);
+        });
+        assert!(both.len() == 1 && both[0].contains("`--learns both`"), "{both:?}");
+        let noise = hints(|settings| settings.result.noise = Noise::of_thousandths(5));
+        assert!(noise.len() == 1 && noise[0].contains("`--pad-to N`"), "{noise:?}");
+        assert!(
+            !hints(|settings| {
+                (settings.result.noise, settings.pad_to) =
+                    (Noise::of_thousandths(5), Some(PadTo::PowerOfTwo));
+            })
+            .is_empty()
+        );
+        assert!(
+            hints(|settings| {
+                (settings.result.noise, settings.pad_to) =
+                    (Noise::of_thousandths(5), Some(PadTo::Exactly(9)));
+            })
+            .is_empty()
+        );
+    }
 
     #[test]
     fn a_hint_is_given_where_a_result_is_empty() {

@@ -502,7 +502,7 @@ fn read(
     let attached = table.attached(&items, &mut |progress| reporter.bytes(progress)).map_err(failed)?;
     let attachments = Attachments::of(attached)
         .map_err(|misuse| Error::session(Phase::Read, &SessionError::Protocol(misuse.into())))?;
-    reporter.read(table.report(), items.len() as u64);
+    reporter.read(table.report(), items.len() as u64, settings);
     Ok((table, Set::InMemory(items, attachments)))
 }
 

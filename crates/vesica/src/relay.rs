@@ -133,7 +133,7 @@ impl RelayJob {
             let message = format!("a relay is between two parties, and `--allow` names {}", keys.len());
             return Err(Error::usage(message, ASK));
         }
-        Ok(RelayJob { listen, identity, rules: Rules { allow: keys, rate, max_streams, ..Rules::default() } })
+        Ok(RelayJob { listen, identity, rules: Rules::shared(keys, rate, max_streams) })
     }
 
     /// Relays until `stop` is cancelled, and then until the last pair has ended. `on_notice` is called from many threads.
@@ -274,6 +274,8 @@ mod tests {
             job(&[file.clone(), keys[2].clone(), keys[2].clone()]).map(|job| job.rules.allow.len()),
             Ok(3)
         );
+        let rules = job(&keys).unwrap().rules;
+        assert_eq!((rules.max_streams, rules.waiting, rules.paired), (10, 1, 1), "each key has its share");
         assert!(job(&[keys[0].clone(), keys[0].clone()]).is_err(), "one party is none to relay for");
 
         std::fs::write(&path, format!("{}\nvesica-pub1-short\n", keys[0])).unwrap();

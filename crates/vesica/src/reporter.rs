@@ -316,7 +316,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// The counts of the table, and the size of its set that the partner sees.
-    pub(crate) fn read(&self, counts: TableReport, shown_items: u64) {
+    pub(crate) fn read(&self, counts: TableReport, shown_items: u64, settings: &Settings) {
         self.state().report.sizes = report::Sizes {
             rows: counts.rows,
             items: counts.items,
@@ -327,6 +327,7 @@ impl<'a> Reporter<'a> {
             peer_items: None,
         };
         self.hint(None);
+        hints::of_options(settings).into_iter().for_each(|hint| self.keep(hint));
     }
 
     /// A hint that the counts so far suggest, if there is one. Before the result is known, `matching` is none.

@@ -131,7 +131,7 @@ impl SetJob {
             let (rows, distinct, duplicates) = (items.rows(), items.distinct() as u64, items.duplicates());
             let counts = TableReport { rows, items: distinct, duplicates, ..TableReport::default() };
             pad(&mut items, &settings, rng)?;
-            reporter.read(counts, items.len() as u64);
+            reporter.read(counts, items.len() as u64, &settings);
             let met = Met::from(channel).greeted(&session::greeting(&terms));
             converse(&settings, &terms, (items, Attachments::Nothing), met, pair, &reporter, rng)
         };

@@ -27,7 +27,7 @@
 
 use std::ops::Range;
 
-use vesica_crypto::memory::Wiped;
+use zeroize::Zeroizing;
 
 use crate::bits::{Bits, rows};
 use crate::engine::{Engine, Input, Party, Wires};
@@ -152,11 +152,11 @@ impl Shape {
 /// What the receiver has in bins and, if there is one, in the stash. The vectors are wiped after their use.
 pub trait Receiver {
     /// The numbers in these bins.
-    fn bins(&self, bins: Range<usize>) -> Vec<u128>;
+    fn bins(&self, bins: Range<usize>) -> Zeroizing<Vec<u128>>;
 
     /// The items in these slots of the stash, or anything where one is empty.
-    fn stash(&self, _slots: Range<usize>) -> Vec<u128> {
-        Vec::new()
+    fn stash(&self, _slots: Range<usize>) -> Zeroizing<Vec<u128>> {
+        Zeroizing::default()
     }
 
     /// Whether a slot of the stash has an item.
@@ -168,11 +168,11 @@ pub trait Receiver {
 /// What the sender has in bins and, where there is a stash, its items. The vectors are wiped after their use.
 pub trait Sender {
     /// The numbers in these slots of these bins: slot after slot, all bins.
-    fn bins(&self, bins: Range<usize>, slots: Range<usize>) -> Vec<u128>;
+    fn bins(&self, bins: Range<usize>, slots: Range<usize>) -> Zeroizing<Vec<u128>>;
 
     /// These items.
-    fn items(&self, _items: Range<usize>) -> Vec<u128> {
-        Vec::new()
+    fn items(&self, _items: Range<usize>) -> Zeroizing<Vec<u128>> {
+        Zeroizing::default()
     }
 }
 
@@ -203,10 +203,9 @@ pub fn matches<E: Engine>(
         receiver.map(|own| |slots| own.stash(slots)),
         sender.map(|own| {
             move |slots: Range<usize>, items| {
-                let items = Wiped::from(own.items(items));
-                let mut copies = Vec::with_capacity(items.len() * slots.len());
-                items.iter().for_each(|item| copies.extend(std::iter::repeat_n(*item, slots.len())));
-                copies
+                let items = own.items(items);
+                let copies = items.iter().flat_map(|item| std::iter::repeat_n(*item, slots.len()));
+                Zeroizing::new(copies.collect())
             }
         }),
     )?;
@@ -220,8 +219,8 @@ pub fn matches<E: Engine>(
 fn compare<E: Engine>(
     engine: &mut E,
     table: &Table,
-    receiver: Option<impl Fn(Range<usize>) -> Vec<u128>>,
-    sender: Option<impl Fn(Range<usize>, Range<usize>) -> Vec<u128>>,
+    receiver: Option<impl Fn(Range<usize>) -> Zeroizing<Vec<u128>>>,
+    sender: Option<impl Fn(Range<usize>, Range<usize>) -> Zeroizing<Vec<u128>>>,
 ) -> Result<E::Wires, Error> {
     let mut matches = engine.constant(false, table.bins);
     let ((bins_at_once, slots_at_once), bits) = (table.piece(engine.chunk()), table.bits);
@@ -287,12 +286,12 @@ mod tests {
     }
 
     impl Receiver for Sides {
-        fn bins(&self, bins: Range<usize>) -> Vec<u128> {
-            self.receiver[bins].to_vec()
+        fn bins(&self, bins: Range<usize>) -> Zeroizing<Vec<u128>> {
+            self.receiver[bins].to_vec().into()
         }
 
-        fn stash(&self, slots: Range<usize>) -> Vec<u128> {
-            self.stash[slots].iter().map(|slot| slot.unwrap_or(self.items[0])).collect()
+        fn stash(&self, slots: Range<usize>) -> Zeroizing<Vec<u128>> {
+            self.stash[slots].iter().map(|slot| slot.unwrap_or(self.items[0])).collect::<Vec<_>>().into()
         }
 
         fn occupied(&self, slot: usize) -> bool {
@@ -301,12 +300,13 @@ mod tests {
     }
 
     impl Sender for Sides {
-        fn bins(&self, bins: Range<usize>, slots: Range<usize>) -> Vec<u128> {
-            slots.flat_map(|slot| bins.clone().map(move |bin| self.sender[bin][slot])).collect()
+        fn bins(&self, bins: Range<usize>, slots: Range<usize>) -> Zeroizing<Vec<u128>> {
+            let numbers = slots.flat_map(|slot| bins.clone().map(move |bin| self.sender[bin][slot]));
+            numbers.collect::<Vec<_>>().into()
         }
 
-        fn items(&self, items: Range<usize>) -> Vec<u128> {
-            self.items[items].to_vec()
+        fn items(&self, items: Range<usize>) -> Zeroizing<Vec<u128>> {
+            self.items[items].to_vec().into()
         }
     }
 

@@ -7,7 +7,7 @@ use std::fs::File;
 
 use crate::common::{Ended, Scene};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::types::{Decimal128Type, Int64Type};
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_ipc::reader::FileReader;
 use arrow_ipc::writer::FileWriter;
@@ -268,7 +268,7 @@ fn noise_changes_a_count_and_is_said() {
     succeed(&ended);
     // With so little noise, a sample other than 0 is a matter of 2^-28.
     assert_eq!(scene.read("out.csv"), "matches\n2\n");
-    ended[0].expect(0, &["2 keys match, with noise"]);
+    ended[0].expect(0, &["2 keys match, with noise", "`--pad-to N`"]);
     assert_eq!(reports(&scene)[0]["terms"]["noise"], "20");
     // What is decided by such a count is no word about the keys themselves.
     let ended = run(&scene, &[&options[..], &["--min-matches", "1000"]].concat(), [&OUT, &[]]);
@@ -301,7 +301,7 @@ fn sums_are_over_the_rows_of_matching_keys_under_each_rule_for_duplicates() {
         ended[0].expect(0, &[&format!("sums over the matching keys: `cents`: {sum}")]);
         nothing_shown(&scene, &ended);
         let [mine, theirs] = reports(&scene);
-        assert_eq!(mine["result"]["sums"], serde_json::json!([{"column": "cents", "sum": sum}]));
+        assert_eq!(mine["result"]["sums"], serde_json::json!([{"column": "cents", "sum": sum.to_string()}]));
         assert!(theirs["result"]["sums"].is_null(), "{theirs}");
     }
     let scene = tables();
@@ -327,20 +327,28 @@ fn several_sums_come_in_one_run_and_every_format() {
         succeed(&scene.pair(&sender, &[&MINE[..], &SUM, &["--output", &out]].concat()).into());
         let found = read(&scene, &out);
         assert_eq!(found.schema().field(0).name(), "cents");
-        assert_eq!(found.column(0).as_primitive::<UInt64Type>().value(0), 42);
+        assert_eq!(found.column(0).as_primitive::<Decimal128Type>().value(0), 42);
     }
 }
 
 #[test]
-fn a_sum_of_64_bits_or_more_is_refused_on_both_sides() {
+fn a_sum_may_have_more_than_64_bits() {
     let most: &'static str = "18446744073709551615";
+    let above = "18446744073709551616";
     let scene = scene_of(&people(&PEOPLE), &sales(&[("bob", "1", ""), ("ada", most, "")]));
     let ended = run(&scene, &SUM, [&OUT, &[]]);
-    refused(&scene, &ended, 77, &["2^64 or more", "larger unit"]);
-    // A sum of all bits is none.
-    let scene = scene_of(&people(&PEOPLE), &sales(&[("bob", "0", ""), ("ada", most, ""), ("kim", "5", "")]));
-    succeed(&run(&scene, &SUM, [&OUT, &[]]));
-    assert_eq!(scene.read("out.csv"), format!("cents\n{most}\n"));
+    succeed(&ended);
+    assert_eq!(scene.read("out.csv"), format!("cents\n{above}\n"));
+    ended[0].expect(0, &[&format!("cents {above}")]);
+    assert_eq!(reports(&scene)[0]["result"]["sums"], serde_json::json!([{"column": "cents", "sum": above}]));
+    let (out, both) = (["--output", "out.arrow"], [&SUM[..], &["--learns", "both"]].concat());
+    let ended = run(&scene, &both, [&out, &["--output", "out.sender.csv"]]);
+    succeed(&ended);
+    ended[0].expect(0, &["which keys match"]);
+    assert_eq!(scene.read("out.sender.csv"), scene.read("out.csv"));
+    let found = read(&scene, "out.arrow");
+    let sum = found.column(0).as_primitive::<Decimal128Type>();
+    assert_eq!((sum.value(0).to_string(), sum.precision(), sum.scale()), (above.to_owned(), 38, 0));
 }
 
 const PAYLOAD: [&str; 4] = ["--payload", "city", "--payload", "cents"];

@@ -131,10 +131,18 @@ impl Visitors {
         }
     }
 
-    /// How many are here from where that one comes from.
-    pub(crate) fn like(&self, from: SocketAddr) -> usize {
+    /// Makes room for one more who comes from there, of whom there may be so many; false if all of them have proven
+    /// their keys.
+    pub(crate) fn make_room_there(&mut self, from: SocketAddr, most: usize, lot: u32) -> bool {
         let from = Source::from(from);
-        self.seated.iter().filter(|visitor| visitor.source == from).count()
+        let mut there: Vec<usize> = (0..self.seated.len()).collect();
+        there.retain(|&index| self.seated[index].source == from);
+        if there.len() < most {
+            return true;
+        }
+        there.retain(|&index| !self.seated[index].state.is(Stage::Proven));
+        let leaves = self.draw(there, lot, Instant::now());
+        leaves.map(|index| self.seated.swap_remove(index).send_away()).is_some()
     }
 
     pub(crate) fn add(&mut self, visitor: Visitor) {
@@ -165,10 +173,15 @@ impl Visitors {
         let count = |index: &usize| counts[&self.seated[*index].source];
         let most = others.iter().map(count).max()?;
         others.retain(|index| count(index) == most);
+        self.draw(others, lot, now)
+    }
+
+    /// One of these by lot: of those who should have said something by now, if there are any.
+    fn draw(&self, mut others: Vec<usize>, lot: u32, now: Instant) -> Option<usize> {
         if others.iter().any(|&index| self.seated[index].overdue(now)) {
             others.retain(|&index| self.seated[index].overdue(now));
         }
-        others.get(lot as usize % others.len()).copied()
+        others.get((lot as usize).checked_rem(others.len())?).copied()
     }
 }
 
@@ -259,6 +272,23 @@ mod tests {
         let door = door(3, &crowd);
         assert_eq!(leaving(&door, "192.0.2.1", NOW), [0, 1, 2], "a newcomer has time for its greeting");
         assert_eq!(leaving(&door, "192.0.2.1", LATER), [0, 2]);
+    }
+
+    #[test]
+    fn flaw_who_comes_first_from_an_address_does_not_keep_out_who_comes_later() {
+        let from = "192.0.2.1:9".parse().unwrap();
+        let mut left = [0; 4];
+        for lot in 0..30 {
+            let crowd = [Stage::Greeted; 3].map(|stage| ("192.0.2.1", stage));
+            let mut door = door(9, &[&crowd[..], &[("192.0.2.2", Stage::Silent)]].concat());
+            assert!(door.make_room_there(from, 4, lot) && door.seated.len() == 4);
+            assert!(door.make_room_there(from, 3, lot) && door.seated.len() == 3);
+            let numbers: Vec<u64> = door.seated.iter().map(|visitor| visitor.number).collect();
+            (0..4).filter(|number| !numbers.contains(number)).for_each(|number| left[number as usize] += 1);
+        }
+        assert_eq!(left, [10, 10, 10, 0]);
+        let mut proven = door(9, &[("192.0.2.1", Stage::Proven), ("192.0.2.2", Stage::Silent)]);
+        assert!(!proven.make_room_there(from, 1, 7) && proven.seated.len() == 2);
     }
 
     #[test]

@@ -40,6 +40,7 @@ struct State {
     accounts: HashMap<PublicKey, Account>,
     /// Waiting and paired.
     streams: usize,
+    waiting: usize,
     closed: bool,
 }
 
@@ -69,16 +70,19 @@ impl Pairing {
         let mut state = self.lock();
         let (ends, key) = (stream.ends, stream.ends.from);
         let (mine, theirs) = (state.account(&key), state.account(&ends.to));
-        if state.closed || state.streams >= self.rules.max_streams {
+        if state.closed {
             return Err(Refusal::Busy);
         }
+        // Whoever waits keeps a seat for its partner. So a relay full of them can still pair each of them.
+        let full = state.streams + state.waiting + 2 > self.rules.max_streams;
         let partners = ends.partners();
         let Some(line) = state.lines.get_mut(&partners) else {
-            if mine.waiting >= self.rules.waiting {
+            if full || mine.waiting >= self.rules.waiting {
                 return Err(Refusal::Busy);
             }
             state.lines.entry(ends).or_default().push_back(stream.clone());
             state.accounts.entry(key).or_default().waiting += 1;
+            state.waiting += 1;
             state.streams += 1;
             return Ok(None);
         };
@@ -98,6 +102,7 @@ impl Pairing {
         for key in pair.keys {
             state.accounts.entry(key).or_default().paired += 1;
         }
+        state.waiting -= 1;
         state.streams += 1;
         Ok(Some(partner))
     }
@@ -105,12 +110,13 @@ impl Pairing {
     /// The stream has ended.
     pub(super) fn leave(&self, stream: &Stream) {
         let mut state = self.lock();
-        let ends = stream.ends;
+        let (ends, waits) = (stream.ends, stream.meeting().is_none());
+        state.waiting -= usize::from(waits);
         let account = state.accounts.entry(ends.from).or_default();
-        if stream.meeting().is_some() {
-            account.paired -= 1;
-        } else {
+        if waits {
             account.waiting -= 1;
+        } else {
+            account.paired -= 1;
         }
         if account.waiting + account.paired == 0 {
             state.accounts.remove(&ends.from);

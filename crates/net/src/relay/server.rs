@@ -153,7 +153,8 @@ impl Relay<'_> {
         rng: &mut dyn CryptoRng,
     ) {
         let mut visitors = self.visitors();
-        if visitors.like(from) >= self.an_address || !visitors.make_room(from, rng.next_u32()) {
+        let lot = rng.next_u32();
+        if !visitors.make_room_there(from, self.an_address, lot) || !visitors.make_room(from, lot) {
             return;
         }
         let socket = Arc::new(socket);
@@ -204,8 +205,11 @@ impl Relay<'_> {
         let Greeted { key, asked, mut tls, records, text } = greeted;
         let asked = if self.pairing.allows(&key) { asked } else { Err(Refusal::NotAllowed) };
         let ends = match asked {
-            Ok(Join::Run { partner, label }) if partner != key => Ok(Ends { from: key, to: partner, label }),
-            Ok(Join::Run { .. }) => Err(Refusal::Malformed),
+            Ok(Join::Run { partner, .. }) if partner == key => Err(Refusal::Malformed),
+            Ok(Join::Run { partner, .. }) if !self.pairing.allows(&partner) => {
+                Err(Refusal::PartnerNotAllowed)
+            }
+            Ok(Join::Run { partner, label }) => Ok(Ends { from: key, to: partner, label }),
             Ok(Join::Part { .. } | Join::Grant { .. }) => Err(Refusal::Parts),
             Err(refusal) => Err(refusal),
         };

@@ -227,16 +227,11 @@ fn a_key_that_is_not_on_the_list_gets_no_service() {
     assert!(error.to_string().contains(&relay.address.to_string()), "it names the relay: {error}");
     let NetError::RefusedByRelay { refusal, ours, .. } = error else { panic!("{error}") };
     assert_eq!((refusal, ours), (Refusal::NotAllowed, *stranger.public_key()));
-    // Also where an allowed party waits for it.
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            let waits = relay.join_within(&one, &stranger, "", 3 * SOON, &Times::default());
-            assert!(matches!(waits, Err(JoinError::Nobody)));
-        });
-        relay.until_waiting(&one);
-        let refused = relay.join(&stranger, &one, "").map(drop);
-        assert!(matches!(refused, Err(JoinError::Refused(Refusal::NotAllowed))), "{refused:?}");
-    });
+    // Nor does an allowed party wait for it.
+    let refused = relay.join(&one, &stranger, "").map(drop);
+    assert!(matches!(refused, Err(JoinError::Refused(Refusal::PartnerNotAllowed))), "{refused:?}");
+    let error = met(&relay.via(""), &one, &stranger, PATIENCE, &mut |_| ()).unwrap_err();
+    assert!(error.to_string().contains("the partner's key is not on its list"), "{error}");
     relay.end();
 }
 
@@ -655,7 +650,7 @@ fn streams_and_handshakes_are_bounded() {
     assert_eq!(waiting(&relay, &one, &two).hear_all(), Reply::Refused(Refusal::Busy).encode());
     relay.end();
 
-    let relay = Running::start(&[&one, &two], |rules| (rules.paired, rules.max_streams) = (1, 3));
+    let relay = Running::start(&[&one, &two], |rules| (rules.paired, rules.max_streams) = (1, 5));
     let _pair = thread::scope(|scope| {
         let here = scope.spawn(|| relay.join(&one, &two, "").unwrap());
         (relay.join(&two, &one, "").unwrap(), here.join().unwrap())
@@ -671,25 +666,77 @@ fn streams_and_handshakes_are_bounded() {
     assert_eq!(
         waiting(&relay, &one, &two).hear_all(),
         Reply::Refused(Refusal::Busy).encode(),
-        "a fourth stream"
+        "it would keep a sixth seat"
     );
     relay.stop.cancel();
     drop(_pair);
     relay.end();
 
-    // Two that say nothing fill the door for their address, until their time is over.
+    // Who says nothing leaves when its time is over.
+    let relay = Running::start(&[&one, &two], |rules| rules.times.handshake = SOON);
+    let silent = TcpStream::connect(relay.address).unwrap();
+    relay.until(|event| matches!(event, RelayEvent::TurnedAway { reason: StrangerReason::TooSlow, .. }));
+    drop(silent);
+    relay.end();
+    // And before, where others from its address fill the door.
     let relay = Running::start(&[&one, &two], |rules| {
-        (rules.handshakes_an_address, rules.times.handshake) = (2, 2 * SOON);
+        (rules.handshakes_an_address, rules.times.handshake) = (2, 4 * PATIENCE);
     });
     let silent = [(); 2].map(|()| TcpStream::connect(relay.address).unwrap());
-    let mut third = TcpStream::connect(relay.address).unwrap();
-    third.set_read_timeout(Some(PATIENCE)).unwrap();
-    assert_eq!(third.read(&mut [0]).unwrap_or(0), 0, "closed at once");
-    relay.until(|event| matches!(event, RelayEvent::TurnedAway { reason: StrangerReason::TooSlow, .. }));
-    relay.until(|event| matches!(event, RelayEvent::TurnedAway { reason: StrangerReason::TooSlow, .. }));
     let via = relay.via("");
     drop(pair([&via, &via], [&one, &two], PATIENCE));
     drop(silent);
+    relay.end();
+}
+
+#[test]
+fn flaw_a_relay_full_of_parties_that_wait_still_pairs_them() {
+    let parties = [(); 3].map(|()| [identity(), identity()]);
+    let all: Vec<&Identity> = parties.iter().flatten().collect();
+    let relay = Running::start(&all, |rules| rules.max_streams = 4);
+    thread::scope(|scope| {
+        let ([waiting @ .., [one, two]], relay) = (&parties, &relay);
+        for [early, late] in waiting {
+            scope.spawn(move || relay.join(early, late, "").unwrap().write_all(b"x").unwrap());
+            relay.until_waiting(early);
+        }
+        let mut third = Raw::new(relay, one);
+        third.say(&run_join(one, two, ""));
+        assert_eq!(third.hear_all(), Reply::Refused(Refusal::Busy).encode(), "two seats are kept");
+        let mut late = waiting.each_ref().map(|[early, late]| relay.join(late, early, "").unwrap());
+        for stream in &mut late {
+            stream.read_exact(&mut [0]).unwrap();
+        }
+        drop(late);
+        relay.until(|event| matches!(event, RelayEvent::Ended { .. }));
+        relay.until(|event| matches!(event, RelayEvent::Ended { .. }));
+    });
+    relay.end();
+}
+
+#[test]
+fn flaw_one_key_cannot_take_every_seat() {
+    let [crowd, one, two] = &[(); 3].map(|()| identity());
+    let allow = [crowd, one, two].map(|party| *party.public_key()).to_vec();
+    let rules = Rules::shared(allow, None, 12);
+    assert_eq!((rules.waiting, rules.paired), (2, 2));
+    let relay = Running::at("127.0.0.1:0", identity(), rules);
+    let join = |run: &str| {
+        let mut raw = Raw::new(&relay, crowd);
+        raw.say(&run_join(crowd, one, run));
+        raw
+    };
+    let held = ["a", "b"].map(|run| {
+        let raw = join(run);
+        relay.until_waiting(crowd);
+        raw
+    });
+    for run in ["c", "d", "e", "f"] {
+        assert_eq!(join(run).hear_all(), Reply::Refused(Refusal::Busy).encode());
+    }
+    let via = relay.via("");
+    drop(pair([&via, &via], [one, two], PATIENCE));
+    drop(held);
     relay.end();
 }
 

@@ -72,14 +72,23 @@ pub enum Refusal {
     /// Too many streams at once, of this key or in all.
     #[error("it has too many connections at once")]
     Busy,
+    /// The partner's key is not on its list, so it need not wait for it.
+    #[error("the partner's key is not on its list")]
+    PartnerNotAllowed,
     /// A reason that this version does not know.
     #[error("its reason has number {0}, which this version does not know")]
     Other(u8),
 }
 
 impl Refusal {
-    const CODES: [(u8, Self); 5] =
-        [(1, Self::NotAllowed), (2, Self::Version), (3, Self::Parts), (4, Self::Malformed), (5, Self::Busy)];
+    const CODES: [(u8, Self); 6] = [
+        (1, Self::NotAllowed),
+        (2, Self::Version),
+        (3, Self::Parts),
+        (4, Self::Malformed),
+        (5, Self::Busy),
+        (6, Self::PartnerNotAllowed),
+    ];
 
     fn code(self) -> u8 {
         match self {

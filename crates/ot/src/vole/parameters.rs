@@ -7,12 +7,17 @@
 //! * field-valued noise: the value is uniform in a large field, so the word sees nothing only if all t
 //!   positions miss it, with probability at most (1-δ)^t (by the inequality of the means, where blocks have
 //!   one length; `make parameters` counts the effect of lengths that differ by one);
-//! * binary noise: each position contributes bias 1-2δ, in all (1-2δ)^t.
+//! * noise of bits: the one of block i contributes bias |1-2δ_i|, where δ_i is the word's weight in that
+//!   block. That is (1-2δ)^t for a word that spreads evenly, and more for others: a block that it covers whole
+//!   hides nothing. δ decides only the number of blocks. Words that do not spread, since they
+//!   have few runs of zeros and ones, are counted by
+//!   [`log2_words_of_few_flips`](super::codes::accumulate::log2_words_of_few_flips). Three rounds of permuting
+//!   and summing make them rare; two do not.
 //!
-//! The weight is the smallest multiple of 16 that brings this below 2^-128 at the distance δ = 0.10. The
-//! programs [`log2_light_words`](super::codes::accumulate::log2_light_words) and its likes show that the
-//! codes have this distance, but for a probability of 2^-40 over the choice of the code. Value zero in a
-//! block (probability 2^-128, or 2^-64) is not excluded.
+//! The weight is the smallest multiple of 16 that brings (1-δ)^t, or (1-2δ)^t, below 2^-128 at the distance
+//! δ = 0.10. The programs [`log2_light_words`](super::codes::accumulate::log2_light_words) and its likes show
+//! that the codes have this distance, but for a probability of 2^-40 over the choice of the code. Value zero
+//! in a block (probability 2^-128, or 2^-64) is not excluded.
 //!
 //! **Profile `lean`** takes the weights that would make a test of 128 bits at δ = 0.20. No long code of rate
 //! 1/2 has that distance (the first linear-programming bound allows 0.187), and a random one has about
@@ -50,15 +55,18 @@ impl Profile {
 pub const DISTANCE: f64 = 0.10;
 
 /// Security of the linear test in bits.
-const TEST: f64 = 128.0;
+pub const TEST: f64 = 128.0;
 
 /// -log2 of the probability that a code of less distance is drawn: λ.
 pub const CODE: f64 = STATISTICAL_SECURITY as f64;
 
+/// The flips up to which words that see noise of bits are counted. Nearly all of them have fewer.
+pub const FLIPS: usize = 240;
+
 /// From how many outputs on a structured code replaces the random matrix.
 pub const STRUCTURED: usize = (1 << 12) + 1;
 
-/// From how many outputs on two rounds of permuting and summing suffice.
+/// From how many outputs on two rounds of permuting and summing suffice for noise of field values.
 pub const TWO_ROUNDS: usize = 1 << 18;
 
 /// Regions of an expand-convolute code with so many outputs: sums of each output.
@@ -91,6 +99,7 @@ fn up_to_sixteen(weight: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Plan;
     use super::super::codes::{accumulate, convolute, random};
     use super::*;
 
@@ -117,6 +126,24 @@ mod tests {
             assert!(light < last, "{outputs}: {light}");
             last = light;
         }
+    }
+
+    #[test]
+    fn flaw_words_of_few_flips_do_not_see_noise_of_bits() {
+        let seen = |outputs, rounds: Option<usize>, flips| {
+            let plan = Plan::of_bits(outputs, Profile::Conservative);
+            assert_eq!((plan.pieces(), plan.outputs()), (1, outputs));
+            let (noise, rounds) = (plan.noise(), rounds.unwrap_or(plan.rounds()));
+            accumulate::log2_words_of_few_flips(noise, rounds, plan.weight(), TEST, flips)
+        };
+        // The shortest plan with LPN, the shortest that takes two rounds for field values, the longest.
+        for outputs in [1 << 16, TWO_ROUNDS, PIECE] {
+            let seen = seen(outputs, None, FLIPS);
+            assert!(seen <= -CODE, "{outputs}: {seen}");
+        }
+        // The words of most flips hardly add to them; two rounds leave many more.
+        assert!(seen(1 << 16, None, FLIPS) - seen(1 << 16, None, FLIPS - 40) < 0.01);
+        assert!(seen(TWO_ROUNDS, Some(2), FLIPS) > -CODE);
     }
 
     #[test]

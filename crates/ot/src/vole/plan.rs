@@ -36,6 +36,8 @@ const SILENT_BITS: usize = 1 << 16;
 pub struct Plan {
     length: usize,
     family: Family,
+    /// Whether the noise is of bits.
+    bits: bool,
     weight: usize,
     /// Pieces, and outputs of each. Without LPN there are no pieces.
     pieces: usize,
@@ -56,14 +58,13 @@ impl Plan {
         // Below, the noise values would be as many as the outputs that they make.
         let pieces = if length <= 2 * weight { 0 } else { length.div_ceil(PIECE) };
         let outputs = length.checked_div(pieces).map_or(0, |_| length.div_ceil(pieces));
-        Self { length, family: Family::Accumulate, weight, pieces, outputs, threads: 1 }
+        Self { length, family: Family::Accumulate, bits: false, weight, pieces, outputs, threads: 1 }
     }
 
     /// The plan for `length` correlated OTs, which is a VOLE over values that are a [`Bit`](super::Bit).
     #[must_use]
     pub fn of_bits(length: usize, profile: Profile) -> Self {
-        let mut plan = Self::new(length, profile);
-        plan.weight = profile.binary_weight();
+        let mut plan = Self { bits: true, weight: profile.binary_weight(), ..Self::new(length, profile) };
         if length < SILENT_BITS {
             (plan.pieces, plan.outputs) = (0, 0);
         }
@@ -71,8 +72,13 @@ impl Plan {
     }
 
     /// The same with codes of this family.
+    ///
+    /// # Panics
+    /// If the noise is of bits, and the family is not the one whose words are
+    /// [counted](super::codes::accumulate::log2_words_of_few_flips) for it.
     #[must_use]
     pub fn with_family(mut self, family: Family) -> Self {
+        assert!(!self.bits || family == Family::Accumulate, "no other code is known to fit noise of bits");
         self.family = family;
         self
     }
@@ -159,12 +165,21 @@ impl Plan {
         self.threads
     }
 
-    pub(super) fn noise(&self) -> usize {
+    /// Positions of the noise of each piece.
+    #[must_use]
+    pub fn noise(&self) -> usize {
         match self.family {
             _ if self.outputs < STRUCTURED => Random::noise_for(self.outputs),
             Family::Accumulate => Accumulate::noise_for(self.outputs),
             Family::Convolute => Convolute::noise_for(self.outputs, regions(self.outputs)),
         }
+    }
+
+    /// Rounds of permuting and summing of a block-accumulate code. Two leave words of few flips, which see the
+    /// noise of bits (`make parameters` has their number).
+    #[must_use]
+    pub fn rounds(&self) -> usize {
+        if self.outputs < TWO_ROUNDS || self.bits { 3 } else { 2 }
     }
 
     /// Outputs of each piece; none without pieces.
@@ -215,10 +230,9 @@ impl Plan {
         let mut seed = [0; 16];
         context.hash(CODE, &(self.outputs as u64).to_le_bytes(), &mut seed);
         let mut prg = Prg::from_seed(seed);
-        let rounds = if self.outputs < TWO_ROUNDS { 3 } else { 2 };
         match self.family {
             _ if self.outputs < STRUCTURED => AnyCode::Random(Random::new(self.outputs, &mut prg)),
-            Family::Accumulate => AnyCode::Accumulate(Accumulate::new(self.outputs, rounds, &mut prg)),
+            Family::Accumulate => AnyCode::Accumulate(Accumulate::new(self.outputs, self.rounds(), &mut prg)),
             Family::Convolute => {
                 AnyCode::Convolute(Convolute::new(self.outputs, regions(self.outputs), &mut prg))
             }

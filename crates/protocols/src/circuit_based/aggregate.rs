@@ -10,8 +10,7 @@
 //!    of Σ z_b·(u_b + s_b)                    ◄─►      and the same each way with values
 //! 2. + its own noise                                  + its own noise
 //! 3. GMW: is the count at least the minimum?          opened to both; from here on zeros if it is not
-//! 4. GMW: is each sum below 2^64?                     opened to both; from here on zeros if one is not
-//! 5. the result                              ◄──      its share of each number
+//! 4. the result                              ◄──      its share of each number
 //!    [--learns both: its own                 ──►]
 //! ```
 //!
@@ -20,19 +19,21 @@
 //! A value is the sum of u_b, which the receiver has, and of s_b, which the sender has, where the bin matches; where it
 //! does not, u_b is a random number, which is multiplied by zero.
 //!
-//! **What is opened.** A minimum is decided before anything else is opened, overflow before a sum is. Where the
-//! answer is no, zeros are opened in the place of all that follows: as many bytes go each way as otherwise, and both
-//! parties know why. A threshold (`at least`) is a minimum after which nothing is opened.
+//! **What is opened.** A minimum is decided before anything else is opened. Where the answer is no, zeros are opened in
+//! the place of all that follows: as many bytes go each way as otherwise, and both parties know why. A threshold (`at
+//! least`) is a minimum after which nothing is opened. Nothing else about a sum is decided in the circuit, not even
+//! whether it is large: of values that the sender chooses, such an answer would tell it which items match.
 //!
 //! **Noise.** Each party draws from the discrete Laplace distribution by itself ([`laplace`]), and adds what it drew
 //! to its share. A party knows its own noise: the other party's alone makes the opened count ε-differentially private
-//! for the other party's items, since one item more or less changes the count by at most one. The minimum is decided
-//! on the noisy count; what follows from that is as private.
+//! for the other party's items, given how many there are, since another item in the place of one changes the count by
+//! at most one. The sizes n_r and n_s are known without noise, so one item more or less shows unless they are padded
+//! to a fixed number. The minimum is decided on the noisy count; what follows from that is as private.
 //!
 //! **Moduli.** A count takes k bits, such that every difference between a noisy count and a threshold lies between
 //! -2^(k-1) and 2^(k-1); the noise of both lies beyond its bound with probability at most 2^-40, and the count is
 //! then wrong and no less private. A threshold above all counts is replaced by the least such. A sum of m = min(n_r,
-//! n_s) values is below 2^(64 + ⌈log2 m⌉), the modulus, so it is exact.
+//! n_s) values is below 2^(64 + ⌈log2 m⌉), the modulus, so it is exact, and is opened with all its bits.
 //!
 //! **Why OTs, and not adders alone.** Adders in GMW take two gates a bit of a value, 128 in each bin for a sum; OTs take
 //! 2·(64 + log2 m) bits. For a count an adder tree takes the fewest bytes, a gate a bin of 4 bits where an OT has about 24,
@@ -45,7 +46,6 @@ use std::ops::Range;
 use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_circuit::gadgets::comparison_tree::greater_by_tree;
-use vesica_circuit::gadgets::equality::equal_pairs;
 use vesica_circuit::{Bits, Engine, Opening, Wires, bits};
 use vesica_crypto::hash::Label;
 use vesica_crypto::laplace;
@@ -238,8 +238,8 @@ impl Aggregate {
     /// The result, from the shares of the match bits; none for a party that learns nothing.
     ///
     /// # Errors
-    /// [`Error::BelowMinimum`] and [`Error::SumOverflow`] for both parties; and if the connection fails, or the
-    /// partner's bytes are not those of the protocol.
+    /// [`Error::BelowMinimum`] for both parties; and if the connection fails, or the partner's bytes are not those of
+    /// the protocol.
     pub(super) fn reveal<E: Engine<Wires = Bits>>(
         &self,
         engine: &mut E,
@@ -255,31 +255,28 @@ impl Aggregate {
         let mut shares = self.shares(own, &counted, channel_of(engine)?, tools)?;
         shares.count = shares.count.wrapping_add_signed(own.noise.into());
         // 3.
-        let mut refused = None;
+        let mut refused = false;
         if self.least.is_some() {
             let reached = self.reaches(engine, own.role, shares.count)?;
             if matches!(self.result, ResultKind::AtLeast(_)) {
                 return Ok(Some(Outcome::AtLeast(reached)));
             }
             if !reached {
-                let least = tools.run.parameters.min_matches;
-                refused = Some(Error::BelowMinimum { least, noisy: self.noise.is_some() });
+                refused = true;
                 shares = Shares { count: 0, sums: vec![0; self.sums()].into() };
             }
         }
-        // 4. and 5.
+        // 4.
+        let channel = channel_of(engine)?;
         let outcome = match self.result {
-            ResultKind::Sums { .. } => {
-                let above = self.overflows(engine, own.role, &shares.sums)?;
-                if let Some(column) = above.iter().position(|above| *above) {
-                    refused = Some(Error::SumOverflow { column });
-                    shares.sums.fill(0);
-                }
-                self.open_sums(own.role, &shares.sums, channel_of(engine)?)?
-            }
-            _ => self.open_count(own.role, shares.count, channel_of(engine)?)?,
+            ResultKind::Sums { .. } => self.open_sums(own.role, &shares.sums, channel)?,
+            _ => self.open_count(own.role, shares.count, channel)?,
         };
-        refused.map_or(Ok(outcome), Err)
+        if refused {
+            let least = tools.run.parameters.min_matches;
+            return Err(Error::BelowMinimum { least, noisy: self.noise.is_some() });
+        }
+        Ok(outcome)
     }
 
     /// 1. This party's shares of the count and of the sums.
@@ -326,33 +323,7 @@ impl Aggregate {
         Ok(open_to_both(engine, reached)?.first().is_some_and(|reached| *reached))
     }
 
-    /// 4. Whether each sum is 2^64 or more, opened to both: whether its bits from 2^64 on are not all zero.
-    ///
-    /// Those of a + b are the bits of a, of b, and the carry, modulo 2^h: they are zero if the bits of a are those of
-    /// -b, without a carry, and those of -b - 1, which are the complements of b's, with one.
-    fn overflows<E: Engine>(&self, engine: &mut E, role: Role, shares: &[u128]) -> Result<Vec<bool>, Error> {
-        let (low, high) = (VALUE_BITS as usize, (self.sum_bits() - VALUE_BITS) as usize);
-        // The sender's input: the complements of b, and -b of the high bits above them.
-        let input = |share: &u128| match role {
-            Role::Receiver => *share & (u128::MAX >> (u128::BITS - self.sum_bits())),
-            Role::Sender => {
-                let negative = (share >> VALUE_BITS).wrapping_neg() << self.sum_bits();
-                negative | !share & (u128::MAX >> (u128::BITS - self.sum_bits()))
-            }
-        };
-        let inputs: Zeroizing<Vec<u128>> = Zeroizing::new(shares.iter().map(input).collect());
-        let [a, b] = both_inputs(engine, role, &bits::rows(&inputs, low + 2 * high), shares.len())?;
-        let carry = greater_by_tree(engine, &a[..low], &b[..low])?;
-        let (a, with, without) = (&a[low..low + high], &b[low..low + high], &b[low + high..]);
-        let equal = equal_pairs(engine, &[(a, with), (a, without)])?;
-        let either = engine.xor(&equal[0], &equal[1]);
-        let chosen = engine.and(&[(&carry, &either)])?;
-        let fits = engine.xor(&chosen[0], &equal[1]);
-        let above = engine.not(&fits);
-        open_to_both(engine, above)
-    }
-
-    /// 5. The count.
+    /// 4. The count.
     fn open_count(
         &self,
         role: Role,
@@ -368,7 +339,7 @@ impl Aggregate {
         Ok(Some(Outcome::Count(count.ok_or(Misbehaviour::FailedCheck)?)))
     }
 
-    /// 5. The sums.
+    /// 4. The sums.
     fn open_sums(
         &self,
         role: Role,
@@ -376,8 +347,11 @@ impl Aggregate {
         channel: &mut dyn Channel,
     ) -> Result<Option<Outcome>, Error> {
         let Some(opened) = self.open(role, shares, self.sum_bits(), channel)? else { return Ok(None) };
-        let sums: Result<Vec<u64>, _> = opened.iter().map(|sum| u64::try_from(*sum)).collect();
-        Ok(Some(Outcome::Sums(sums.map_err(|_| Misbehaviour::FailedCheck)?)))
+        let largest = u128::from(u64::MAX) * u128::from(self.most);
+        if opened.iter().any(|sum| *sum > largest) {
+            return Err(Misbehaviour::FailedCheck.into());
+        }
+        Ok(Some(Outcome::Sums(opened)))
     }
 
     /// The numbers modulo 2^k of which this party has these shares, for a party that learns them.
@@ -498,9 +472,6 @@ impl Aggregate {
         if self.least.is_some() {
             self.reaches(engine, Role::Receiver, 0)?;
         }
-        if self.sums() > 0 {
-            self.overflows(engine, Role::Receiver, &vec![0; self.sums()])?;
-        }
         Ok(())
     }
 
@@ -529,11 +500,12 @@ impl Aggregate {
         68 * self.groups().filter_map(rows).max().unwrap_or(0) as u64
     }
 
-    /// Flights from the products on: of each set-up three, or five with trees; the bits that are opened, whose messages
+    /// Flights from the products on: of each set-up three, or five with trees; the bit that is opened, whose messages
     /// cross; and the result, which goes with the last message before if that is the sender's own.
     pub(super) fn flights(&self) -> u32 {
-        let opened = u32::from(self.least.is_some()) + u32::from(self.sums() > 0);
-        let result = u32::from(!matches!(self.result, ResultKind::AtLeast(_)) && opened > 0);
+        let opened = u32::from(self.least.is_some());
+        let result =
+            u32::from(!matches!(self.result, ResultKind::AtLeast(_)) && opened as usize + self.sums() > 0);
         self.product_flights() + opened + result
     }
 

@@ -144,7 +144,7 @@ pub static ENTRY: Entry = Entry::new(
     ],
 })
 .gates(
-    "β·(w - 1); --audit-max: at most β + log2 n more; a count: 5/9·β more; a minimum or a sum: a few hundred more",
+    "β·(w - 1); --audit-max: at most β + log2 n more; a count: 5/9·β more; a minimum: a few hundred more",
     costs::gates,
 )
 .messages(costs::MESSAGES)
@@ -281,14 +281,14 @@ impl Placed {
 struct Numbers(Zeroizing<Vec<u128>>);
 
 impl circuit::Receiver for Numbers {
-    fn bins(&self, bins: Range<usize>) -> Vec<u128> {
-        self.0[bins].to_vec()
+    fn bins(&self, bins: Range<usize>) -> Zeroizing<Vec<u128>> {
+        self.0[bins].to_vec().into()
     }
 }
 
 impl circuit::Sender for Numbers {
-    fn bins(&self, bins: Range<usize>, _: Range<usize>) -> Vec<u128> {
-        self.0[bins].to_vec()
+    fn bins(&self, bins: Range<usize>, _: Range<usize>) -> Zeroizing<Vec<u128>> {
+        self.0[bins].to_vec().into()
     }
 }
 

@@ -2,7 +2,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Decimal128Type, Int64Type};
 use arrow_array::*;
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::DataType;
@@ -341,7 +341,8 @@ fn batches_with_long_payloads_are_cut() {
 
 #[test]
 fn a_result_is_a_table_of_one_row_in_every_format() {
-    let columns = [("a, b".to_owned(), Cell::Number(u64::MAX)), ("at_least".to_owned(), Cell::Truth(true))];
+    let columns =
+        [("a, b".to_owned(), Cell::Number(u64::MAX.into())), ("at_least".to_owned(), Cell::Truth(true))];
     for format in [Format::Csv(Packing::None), Format::Parquet, Format::ArrowFile, Format::ArrowStream] {
         let mut out = Vec::new();
         write_row(format, &columns, &mut out).unwrap();
@@ -354,5 +355,25 @@ fn a_result_is_a_table_of_one_row_in_every_format() {
         let (mut table, items) = again.load(&wanted, &mut go).unwrap();
         assert_eq!((table.report().rows, table.columns()), (1, &["a, b".to_owned(), "at_least".into()][..]));
         assert_eq!(table.attached(&items, &mut go).unwrap(), Attached::Values(vec![vec![u64::MAX]]));
+    }
+}
+
+#[test]
+fn a_number_may_be_larger_than_an_integer_of_64_bits() {
+    let (least, most) = (u128::from(u64::MAX) + 1, 10u128.pow(38) - 1);
+    let columns = [("sum".to_owned(), Cell::Number(least)), ("most".to_owned(), Cell::Number(most))];
+    let mut out = Vec::new();
+    write_row(Format::Csv(Packing::None), &columns, &mut out).unwrap();
+    assert_eq!(String::from_utf8(out).unwrap(), format!("sum,most\n{least},{most}\n"));
+    let mut out = Vec::new();
+    write_row(Format::ArrowStream, &columns, &mut out).unwrap();
+    let batch = arrow_ipc::reader::StreamReader::try_new(&out[..], None).unwrap().next().unwrap().unwrap();
+    for (column, number) in [least, most].iter().enumerate() {
+        let column = batch.column(column).as_primitive::<Decimal128Type>();
+        assert_eq!((column.value(0).cast_unsigned(), column.precision(), column.scale()), (*number, 38, 0));
+    }
+    for format in [Format::Parquet, Format::ArrowFile] {
+        let above = [("sum".to_owned(), Cell::Number(most + 1))];
+        assert!(write_row(format, &above, &mut Vec::new()).is_err());
     }
 }

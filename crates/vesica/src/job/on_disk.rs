@@ -70,7 +70,7 @@ pub(crate) fn counted(
     };
     let table = table.with_counts(counts.items, counts.duplicates);
     let items = padded(counts.items as usize, settings)? as u64;
-    reporter.read(table.report(), items);
+    reporter.read(table.report(), items, settings);
     let (rows, shares) = (table.report().rows, keys.shares());
     Ok((table, OnDisk { keys, rows, items, shares }))
 }

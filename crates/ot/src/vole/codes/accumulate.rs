@@ -193,17 +193,52 @@ pub fn log2_light_words_of_few_ones(noise: usize, distance: f64, ones: usize, fe
     (all, (759.0 * (noise / golay::LONG) as f64).log2() + through(8, fewer - 1))
 }
 
+/// log2 of a bound on the expected number of nonzero codewords with at most `flips` flips that see a bias of
+/// 2^-`test` or more in noise of bits, for codes of `noise` positions and so many rounds.
+///
+/// Noise has a single one, at a uniform position, in each of `blocks` runs of positions. A codeword with w ones
+/// among the b positions of a run sees a bias of |1 - 2w/b| there, and the product of them in all: a run that
+/// it covers whole hides no more than one that it leaves out. A codeword is the running sums of a word with ones
+/// at random positions. It flips at those, and only the runs in which it flips hide anything.
+///
+/// With A_f the expected number of words that have f ones before the last running sums, and p as in
+/// [`log2_light_words`], Markov's bound of bias^s makes it, for every s ≥ 0,
+/// Σ A_f · 2^(test·s) · [z^f] Π (Σ C(b, k)·m_k·z^k) / C(N, f), where the product goes over the runs, the inner
+/// sum over the flips k in one, and m_k = Σ p(k → w)·|1 - 2w/b|^s. Each f takes the best s of some.
+#[must_use]
+pub fn log2_words_of_few_flips(noise: usize, rounds: usize, blocks: usize, test: f64, flips: usize) -> f64 {
+    let factorials = Factorials::new(noise);
+    let likely = (0..SLOPES).map(|i| f64::from(i) / 4.0).map(|s| {
+        let biases = factorials.log2_moments(noise, blocks, s, flips);
+        biases.iter().map(|bias| test * s + bias).collect::<Vec<_>>()
+    });
+    let likely = likely.reduce(|least, other| least.iter().zip(other).map(|(a, b)| a.min(b)).collect());
+    let words = factorials.log2_words(noise, rounds - 1, flips);
+    words
+        .iter()
+        .zip(likely.iter().flatten())
+        .skip(1)
+        .fold(f64::NEG_INFINITY, |total, (words, likely)| log2_sum(total, words + likely))
+}
+
+/// The values of s that [`log2_words_of_few_flips`] tries: quarters.
+const SLOPES: u32 = 10;
+
 /// log2 of the number of words of weight 0, 4, 8, … up to `heaviest` of `count` Golay blocks side by side:
 /// the coefficients of (1 + 759·y² + 2576·y³ + 759·y⁴ + y⁶)^count, by doubling and adding.
 fn log2_block_weights(count: usize, heaviest: usize) -> Vec<f64> {
-    let length = heaviest / 4 + 1;
     let none = f64::NEG_INFINITY;
     let one = [0.0, none, 759f64.log2(), 2576f64.log2(), 759f64.log2(), none, 0.0];
+    power(&one, count, heaviest / 4 + 1)
+}
+
+/// A power of a polynomial whose coefficients are given by their logarithms, cut to `length` coefficients.
+fn power(base: &[f64], exponent: usize, length: usize) -> Vec<f64> {
     let mut power = vec![0.0];
-    for bit in (0..count.checked_ilog2().map_or(0, |top| top + 1)).rev() {
+    for bit in (0..exponent.checked_ilog2().map_or(0, |top| top + 1)).rev() {
         power = product(&power, &power, length);
-        if count >> bit & 1 == 1 {
-            power = product(&power, &one, length);
+        if exponent >> bit & 1 == 1 {
+            power = product(&power, base, length);
         }
     }
     power
@@ -245,6 +280,40 @@ impl Factorials {
     fn step(&self, noise: usize, from: usize, to: usize) -> f64 {
         self.binomial(noise - to, from / 2) + self.binomial(to - 1, from.div_ceil(2) - 1)
             - self.binomial(noise, from)
+    }
+
+    /// log2 of the expected number of words that have 0, 1, … up to `most` ones after so many rounds.
+    fn log2_words(&self, noise: usize, rounds: usize, most: usize) -> Vec<f64> {
+        // What has weight w after a round had weight at most 2w before.
+        let heaviest = |round: usize| (most << (rounds - round)).min(noise);
+        let blocks = log2_block_weights(noise / golay::LONG, heaviest(0));
+        let mut words = vec![f64::NEG_INFINITY; 4 * blocks.len() - 3];
+        blocks.iter().enumerate().skip(1).for_each(|(fours, blocks)| words[4 * fours] = *blocks);
+        for round in 1..=rounds {
+            let before = words.len() - 1;
+            words = (0..=heaviest(round))
+                .map(|to| match to {
+                    0 => f64::NEG_INFINITY,
+                    _ => sum_of_logs(1..=before.min(2 * to), |from| words[from] + self.step(noise, from, to)),
+                })
+                .collect();
+        }
+        words
+    }
+
+    /// log2 of the mean of bias^s over the words that flip at 0, 1, … up to `flips` random positions.
+    fn log2_moments(&self, noise: usize, blocks: usize, s: f64, flips: usize) -> Vec<f64> {
+        let (short, longer) = (noise / blocks, noise % blocks);
+        let of_runs = |positions: usize, runs: usize| {
+            let moment = |k: usize| {
+                let bias = |w: usize| (1.0 - 2.0 * w as f64 / positions as f64).abs().log2();
+                let seen = |w: usize| self.step(positions, k, w) + if s > 0.0 { s * bias(w) } else { 0.0 };
+                if k == 0 { 0.0 } else { self.binomial(positions, k) + sum_of_logs(1..=positions, seen) }
+            };
+            power(&(0..=flips.min(positions)).map(moment).collect::<Vec<_>>(), runs, flips + 1)
+        };
+        let all = product(&of_runs(short, blocks - longer), &of_runs(short + 1, longer), flips + 1);
+        all.iter().enumerate().map(|(f, all)| all - self.binomial(noise, f)).collect()
     }
 
     fn binomial(&self, n: usize, k: usize) -> f64 {
@@ -310,6 +379,37 @@ mod tests {
         let low: Vec<u64> = a.iter().map(|block| block.to_halves().0).collect();
         for (low, block) in compressed(&code, &low).iter().zip(&a_out) {
             assert_eq!(*low, block.to_halves().0);
+        }
+    }
+
+    #[test]
+    fn words_of_few_flips_are_counted_right() {
+        // All words see a bias as small as that.
+        let all = log2_words_of_few_flips(48, 2, 5, 1e6, 48);
+        assert!((all - f64::from((1 << 24) - 1).log2()).abs() < 1e-6, "{all}");
+        // Against an experiment: what words of so many flips see, on average, of noise in seven runs of 6 or 7.
+        let (noise, blocks, s) = (48, 7, 0.5);
+        let means = Factorials::new(noise).log2_moments(noise, blocks, s, 6);
+        let mut prg = Prg::from_seed([11; 16]);
+        for (flips, mean) in means.iter().enumerate() {
+            let tries = 20_000;
+            let seen: f64 = (0..tries)
+                .map(|_| {
+                    let mut at = std::collections::BTreeSet::new();
+                    while at.len() < flips {
+                        at.insert((prg.block().to_halves().0 % noise as u64) as usize);
+                    }
+                    let one = |position: usize| at.range(..=position).count() % 2 == 1;
+                    let bias = |block: usize| {
+                        let run = block * noise / blocks..(block + 1) * noise / blocks;
+                        let ones = run.clone().filter(|position| one(*position)).count();
+                        (1.0 - 2.0 * ones as f64 / run.len() as f64).abs()
+                    };
+                    (0..blocks).map(bias).product::<f64>().powf(s)
+                })
+                .sum();
+            let seen = seen / f64::from(tries);
+            assert!((seen / mean.exp2() - 1.0).abs() < 0.05, "{flips}: {seen} against {}", mean.exp2());
         }
     }
 

@@ -7,6 +7,7 @@ use vesica_circuit::circuits::phasing::{Receiver, Sender, Shape, Table};
 use vesica_encode::hashing::parameters::{self, Cuckoo, paper};
 use vesica_encode::hashing::{BinAssignments, Layout, Permutation, simple};
 use vesica_encode::items::Items;
+use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::masks::MaskWidth;
@@ -104,8 +105,8 @@ impl ReceiverBins {
 }
 
 impl Receiver for ReceiverBins {
-    fn bins(&self, bins: Range<usize>) -> Vec<u128> {
-        let (mut words, mut all) = (Vec::new(), Vec::with_capacity(bins.len()));
+    fn bins(&self, bins: Range<usize>) -> Zeroizing<Vec<u128>> {
+        let (mut words, mut all) = (Vec::new(), Zeroizing::new(Vec::with_capacity(bins.len())));
         for bins in self.layout.segments_of(bins) {
             self.held.words(bins, &mut words);
             all.extend(words.chunks_exact(self.widths[0]).map(number));
@@ -113,10 +114,11 @@ impl Receiver for ReceiverBins {
         all
     }
 
-    fn stash(&self, slots: Range<usize>) -> Vec<u128> {
+    fn stash(&self, slots: Range<usize>) -> Zeroizing<Vec<u128>> {
         let mut words = Vec::new();
         self.held.stash(self.slots, &mut words);
-        words.chunks_exact(self.widths[1]).map(number).skip(slots.start).take(slots.len()).collect()
+        let items = words.chunks_exact(self.widths[1]).map(number).skip(slots.start).take(slots.len());
+        Zeroizing::new(items.collect())
     }
 
     fn occupied(&self, slot: usize) -> bool {
@@ -154,8 +156,8 @@ impl SenderBins {
 }
 
 impl Sender for SenderBins {
-    fn bins(&self, bins: Range<usize>, slots: Range<usize>) -> Vec<u128> {
-        let mut all = vec![self.dummy; bins.len() * slots.len()];
+    fn bins(&self, bins: Range<usize>, slots: Range<usize>) -> Zeroizing<Vec<u128>> {
+        let mut all = Zeroizing::new(vec![self.dummy; bins.len() * slots.len()]);
         let (mut found, mut bytes) = (Vec::new(), Vec::new());
         for segment in self.table.layout().segments_of(bins.clone()) {
             found.clear();
@@ -176,8 +178,8 @@ impl Sender for SenderBins {
         all
     }
 
-    fn items(&self, items: Range<usize>) -> Vec<u128> {
-        self.numbers[items].to_vec()
+    fn items(&self, items: Range<usize>) -> Zeroizing<Vec<u128>> {
+        self.numbers[items].to_vec().into()
     }
 }
 

@@ -60,7 +60,7 @@ fn the_wires_that_carry_a_one_are_the_matches_and_no_others() {
 struct FullBins(SenderBins);
 
 impl Receiver for FullBins {
-    fn bins(&self, bins: std::ops::Range<usize>) -> Vec<u128> {
+    fn bins(&self, bins: std::ops::Range<usize>) -> zeroize::Zeroizing<Vec<u128>> {
         self.0.bins(bins, 0..1)
     }
 }

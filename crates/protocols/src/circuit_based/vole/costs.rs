@@ -132,16 +132,8 @@ pub(super) const MESSAGES: &[Message] = &[
     Message::of_receiver("sums: its numbers, masked", "β·⌈k'/8⌉ for each sum", |shape| {
         product_bytes(shape, Role::Receiver, 4)
     }),
-    Message::of_sender(
-        "count, minimum, threshold, overflow: gates",
-        "⌈g_i/4⌉ a layer, and its bits",
-        decision_bytes,
-    ),
-    Message::of_receiver(
-        "count, minimum, threshold, overflow: gates",
-        "⌈g_i/4⌉ a layer, and its bits",
-        decision_bytes,
-    ),
+    Message::of_sender("count, minimum, threshold: gates", "⌈g_i/4⌉ a layer, and its bits", decision_bytes),
+    Message::of_receiver("count, minimum, threshold: gates", "⌈g_i/4⌉ a layer, and its bits", decision_bytes),
     Message::of_sender(
         "its share of each number of the result",
         "⌈k/8⌉, ⌈k'/8⌉ for each sum",
