@@ -225,15 +225,14 @@ fn compare<E: Engine>(
     let mut matches = engine.constant(false, table.bins);
     let ((bins_at_once, slots_at_once), bits) = (table.piece(engine.chunk()), table.bits);
     for stretch in pieces(0..table.bins, table.stretch(engine.chunk())) {
-        let own = receiver.as_ref().map(|own| rows(&Wiped::from(own(stretch.clone())), bits));
+        let own = receiver.as_ref().map(|own| rows(&own(stretch.clone()), bits));
         let numbers = put_in(engine, Party::Receiver, own, bits, stretch.len())?;
         for bins in pieces(stretch.clone(), bins_at_once) {
             let of_piece = bins.start - stretch.start..bins.end - stretch.start;
             let numbers: Vec<E::Wires> = numbers.iter().map(|row| row.slice(of_piece.clone())).collect();
             let mut any = engine.constant(false, bins.len());
             for slots in pieces(0..table.load, slots_at_once) {
-                let own =
-                    sender.as_ref().map(|own| rows(&Wiped::from(own(bins.clone(), slots.clone())), bits));
+                let own = sender.as_ref().map(|own| rows(&own(bins.clone(), slots.clone()), bits));
                 let theirs = put_in(engine, Party::Sender, own, bits, bins.len() * slots.len())?;
                 let copies: Vec<_> = numbers.iter().map(|row| Wires::join(&vec![row; slots.len()])).collect();
                 let equal = equality::equal(engine, &copies, &theirs)?;

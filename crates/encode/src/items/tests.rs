@@ -366,9 +366,9 @@ fn a_drained_builder_gives_what_it_would_have_built() {
         // Digests that go in again are the same items.
         let mut again = ItemsBuilder::new(Encoding::Digest(width), 0).unwrap();
         taken.iter().for_each(|(row, digest)| again.push_digest(*row, digest).unwrap());
-        for row in taken.len()..keys.len() {
+        for (row, key) in keys.iter().enumerate().skip(taken.len()) {
             let mut bytes = vec![0; width.bytes()];
-            digest(width, keys[row].as_bytes(), &mut bytes);
+            digest(width, key.as_bytes(), &mut bytes);
             again.push_digest(row as u64, &bytes).unwrap();
         }
         let again = again.build(OnDuplicates::All).unwrap();

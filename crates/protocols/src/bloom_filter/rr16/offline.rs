@@ -17,7 +17,7 @@
 
 use std::collections::VecDeque;
 
-use subtle::{ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
+use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::{Wiped, large_zeros, prefetch};
 use vesica_crypto::par;
@@ -246,10 +246,10 @@ impl Group<'_> {
         for (at, &number) in all.iter().enumerate() {
             ones = if at == self.parameters.ones() { count } else { ones };
             // An opened one is written, too, and then replaced by the next. Behind the last place there are none
-            // but opened ones, which are not written.
-            let beyond = count.ct_gt(&last);
-            let place = u32::conditional_select(&count, &last, beyond);
-            order[place as usize].conditional_assign(&number, !beyond);
+            // but opened ones, which are not written: `beyond` is all ones there, and zero before.
+            let beyond = (last.wrapping_sub(count) >> (u32::BITS - 1)).wrapping_neg();
+            let slot = &mut order[(count ^ (count ^ last) & beyond) as usize];
+            *slot ^= (*slot ^ number) & !beyond as u16;
             count += u32::from(1 - marks[usize::from(number)]);
         }
         ones
