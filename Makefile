@@ -45,10 +45,6 @@ wheel: setup ## Build the Python package as one wheel for every Python from 3.10
 		--disable-pip-version-check "$$(grep '^maturin==' python/tests/requirements.txt)"; }
 	python/clean_install.sh "$$(python/wheel.sh $(WHEEL_VENV)/bin/python $(PROFILE) $(TARGET)/packages)"
 
-.PHONY: image-test
-image-test: ## Build the container image and run two parties from it (without docker: its steps, in a new root)
-	packaging/image_test.sh
-
 .PHONY: test
 test: export VESICA_PROGRAM = $(TARGET)/ci/vesica
 test: setup fmt-check clippy doc release-test archive-test python-test ## Run everything that CI runs
@@ -80,10 +76,6 @@ archive-test: release-test
 .PHONY: python-test
 python-test: setup ## Test the Python package: a clean environment, the wheel, its tests (with a database of their own)
 	$(call stage,python,CARGO=$(CARGO) python/test.sh)
-
-.PHONY: arm-test
-arm-test: setup ## Test on ARM, emulated: unit tests, wire digests, runs with x86-64; STAGE=name for one of them
-	packaging/arm_test.sh $(STAGE)
 
 # The instrumentation that libFuzzer reads, as flags of the stable compiler. (`--target` keeps build programs free of it.)
 SANCOV = -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
