@@ -134,7 +134,7 @@ fn few_ones() -> Section {
 fn few_flips() -> Section {
     let mut section = Section::new(
         "Words of few flips, for noise of bits",
-        "Noise of bits has a single one in each block, and nothing else about it is secret. A word that \
+        "Noise of bits has a single one in each block, and its position is all that is secret. A word that \
          covers a block whole always meets that one, and learns as little as from a block that it leaves \
          out: only blocks in which it changes from zeros to ones or back hide anything. A word is the \
          running sums of a word with ones at random positions, f of them, and flips at each. Flips that are \
