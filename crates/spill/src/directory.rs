@@ -1,8 +1,9 @@
 //! Where temporary files may lie.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::statvfs;
@@ -90,7 +91,11 @@ impl Directory {
 
     /// A new file that has no name and that only this user can open.
     pub(crate) fn file(&self) -> Result<File, SpillError> {
-        tempfile::tempfile_in(&self.path).map_err(|source| self.create_error(source))
+        let file = tempfile::tempfile_in(&self.path).map_err(|source| self.create_error(source))?;
+        // It is made with the usual mode, which others may read by.
+        let own = file.set_permissions(Permissions::from_mode(0o600));
+        own.map_err(|source| self.create_error(source))?;
+        Ok(file)
     }
 
     /// The path for the screen: on one line, with control characters escaped.

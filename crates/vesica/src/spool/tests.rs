@@ -236,7 +236,8 @@ fn planted_keys_fill_no_bucket() {
 #[test]
 fn too_little_room_on_the_disk_is_found_before_anything_is_written() {
     let mut folder = Folder::new();
-    let mut spool = Spool::new(Width::Digest256, 10, folder.disk()).unwrap();
+    let disk = Disk { shares: Shares::new(u64::MAX, 0), ..folder.disk() };
+    let mut spool = Spool::new(Width::Digest256, 10, disk).unwrap();
     assert!(spool.begin(usize::MAX).is_continue());
     let rows = rows(100, 1000, Width::Digest256, 1);
     assert!(!rows.iter().all(|(row, digest)| spool.take(*row, digest).is_continue()));
