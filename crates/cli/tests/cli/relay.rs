@@ -100,10 +100,13 @@ fn a_party_that_the_relay_does_not_know_is_refused_by_it() {
     let nobody = ["--timeout", "1s", "--via", "127.0.0.1:9", "--via-key", &scene.helper_key];
     let unreached = scene.run(&with(&receiver, &nobody));
     unreached.expect(69, &["could not reach the relay at 127.0.0.1:9 within 1s", "nobody listens there"]);
-    let alone = ["--timeout", "1s", "--via", &address, "--via-key", &scene.helper_key];
-    let alone = scene.run(&with(&receiver, &alone));
+    let here = ["--timeout", "1s", "--via", &address, "--via-key", &scene.helper_key];
+    let unlisted = scene.run(&with(&receiver, &here));
+    unlisted.expect(77, &["the partner's key is not on its list", "at the relay", "`--peer`"]);
+    let listed = with(&["receive", "--identity", "receiver.pem", "--peer", &scene.helper_key], &RECEIVER);
+    let alone = scene.run(&with(&listed, &here));
     alone.expect(69, &["the partner did not come to the relay", "on the partner's side"]);
-    nothing_lost(&scene, &[&ended, &wrong, &unreached, &alone]);
+    nothing_lost(&scene, &[&ended, &wrong, &unreached, &unlisted, &alone]);
 }
 
 #[test]
