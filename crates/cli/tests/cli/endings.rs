@@ -142,7 +142,7 @@ fn one_signal_ends_a_report_and_events_that_nobody_reads() {
     for log in ["--report", "--events"] {
         let scene = scene(9);
         pipe(&scene, "log.json");
-        let party = scene.start(&with(&LOCAL, &["--output", "rows.json", log, "log.json"]));
+        let party = scene.start(&with(&LOCAL, &["--output", "rows.csv", log, "log.json"]));
         thread::sleep(Duration::from_millis(500));
         party.signal(Signal::TERM);
         let end = party.end();

@@ -39,7 +39,7 @@ fn words_name_the_choice_its_cost_and_every_alternative() {
         "  2026-11-22-zen4, AMD EPYC",
         "* 2026-11-23-",
         "fastest here",
-        "naive-hash   no: protocol naive-hash",
+        "naive-hash          no: protocol naive-hash",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }

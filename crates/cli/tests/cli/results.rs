@@ -339,7 +339,7 @@ fn a_sum_may_have_more_than_64_bits() {
     let ended = run(&scene, &SUM, [&OUT, &[]]);
     succeed(&ended);
     assert_eq!(scene.read("out.csv"), format!("cents\n{above}\n"));
-    ended[0].expect(0, &[&format!("cents {above}")]);
+    ended[0].expect(0, &[&format!("`cents`: {above}")]);
     assert_eq!(reports(&scene)[0]["result"]["sums"], serde_json::json!([{"column": "cents", "sum": above}]));
     let (out, both) = (["--output", "out.arrow"], [&SUM[..], &["--learns", "both"]].concat());
     let ended = run(&scene, &both, [&out, &["--output", "out.sender.csv"]]);
