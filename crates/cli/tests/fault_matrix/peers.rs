@@ -87,7 +87,7 @@ const PEERS: [(&str, &str, Play, i32, &str); 23] = [
     (
         "has a set beyond the limits",
         LONG,
-        |p| says(agreed(p, 1 << 40), &frame(Kind::Done, b"")),
+        |p| says(sized(p, 1 << 40), &frame(Kind::Done, b"")),
         77,
         "accepts",
     ),
@@ -283,12 +283,18 @@ fn differing(peer: RawPeer, field: &str) -> RawPeer {
     says(peer, &data(&terms))
 }
 
-/// Agrees on all terms, with a set of this size.
-fn agreed(peer: RawPeer, items: u64) -> RawPeer {
+/// Agrees on the terms, and has a set of this size.
+fn sized(peer: RawPeer, items: u64) -> RawPeer {
     let mut peer = differing(peer, "");
-    let sized = |items: u64| [&items.to_le_bytes()[..], &1u32.to_le_bytes()].concat();
-    assert_eq!(next(&mut peer, DATA), sized(ROWS as u64));
-    says(peer, &data(&sized(items)))
+    assert_eq!(next(&mut peer, DATA), (ROWS as u64).to_le_bytes());
+    says(peer, &data(&items.to_le_bytes()))
+}
+
+/// Agrees on everything, with a set of this size, in one part.
+fn agreed(peer: RawPeer, items: u64) -> RawPeer {
+    let mut peer = sized(peer, items);
+    assert_eq!(next(&mut peer, DATA), 1u32.to_le_bytes());
+    says(peer, &data(&1u32.to_le_bytes()))
 }
 
 /// The other side of a difference takes its leave; this one does not.
