@@ -197,7 +197,7 @@ fn two_receivers() -> Row {
     let scene = scene(5);
     let keys =
         ["receive", "--listen", "127.0.0.1:0", "--identity", "sender.pem", "--peer", &scene.receiver_key];
-    let table = ["--input", "sender.csv", "--key", "email:email", "--output", "other.json"];
+    let table = ["--input", "sender.csv", "--key", "email:email", "--output", "other.csv"];
     let mut listening = scene.start(&with(&keys, &table));
     let line = listening.wait_for("listening on ");
     let address = line.trim_start_matches("listening on ").split(';').next().unwrap();
