@@ -29,7 +29,7 @@
 //! A receipt is the same on both sides only if both saw the same attempt. The receiver looks for its matches after DONE of
 //! the whole run, so no time between two parts tells how many there are.
 //!
-//! **A set on disk** ([`crate::spool`]) has one part in memory at a time. The receiver then looks for the matches of each part
+//! **A set on disk** (module `spool`) has one part in memory at a time. The receiver then looks for the matches of each part
 //! before the next one begins, so the time between two parts may tell roughly how many keys of a part match.
 //!
 //! **Keys.** The parts' connections show keys made for this run, which both sides exchange on its connection. The items are
