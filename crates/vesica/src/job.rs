@@ -272,33 +272,7 @@ pub(crate) fn converse(
     channel.cancel_on(reporter.cancel);
     reporter.connected(&channel);
     reporter.phase(Phase::Agree, 0);
-    let my_key = pair.my_key.as_ref();
-    let budget = settings.memory.or_else(Budget::usual);
-    let rows = reporter.rows().max(items.len() as u64);
-    let demand = |sizes: Sizes, costs: &dyn Fn(Parts) -> Option<PartCosts>| {
-        budget.map_or(1, |budget| on_disk::demand_in_memory((rows, budget), sizes, costs))
-    };
-    let can_split = links.is_some() && terms.not_in_parts().is_none() && terms.limits().max_parts > 1;
-    let in_parts = can_split && terms.role() == Role::Sender;
-    let agreed = match in_parts {
-        true => {
-            let size = (items.len(), &demand as session::Demand<'_>);
-            session::agree_on_demand(&mut channel, terms, settings.wanted(), size, my_key)
-        }
-        false => session::agree_greeted(&mut channel, terms, settings.wanted(), items.len(), my_key),
-    };
-    reporter.transcript(&channel);
-    let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
-    let offline = pair.before.asked();
-    let agreed = match offline {
-        Some(Asked::Use(_, items)) => agreed.with_offline(items, &mut channel),
-        _ => Ok(agreed),
-    };
-    let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
-    let needed = reporter.agreed(&agreed, terms);
-    agreed
-        .check_memory(needed, budget, &mut channel)
-        .map_err(|error| Error::session(Phase::Agree, &error))?;
+    let agreed = agree((settings, terms), items.len(), &mut channel, links.is_some(), &pair, reporter)?;
     if agreed.parts != Parts::ONE {
         let set = KeySet::InMemory(&items);
         let selected = play_parts(settings, &agreed, set, (channel, links), reporter, rng)?;
@@ -349,6 +323,44 @@ pub(crate) fn converse(
         if refused { error } else { error.seen_through() }
     })?;
     answered(settings, &agreed, &items, outcome, reporter)
+}
+
+/// Agrees with the partner on the run, its parts among that, and compares its memory with the budget. `can_meet_again` says
+/// that parts can have connections of their own.
+fn agree(
+    (settings, terms): (&Settings, &Terms),
+    items: usize,
+    channel: &mut Connection,
+    can_meet_again: bool,
+    pair: &Pair,
+    reporter: &Reporter<'_>,
+) -> Result<Agreed, Error> {
+    let my_key = pair.my_key.as_ref();
+    let budget = settings.memory.or_else(Budget::usual);
+    let rows = reporter.rows().max(items as u64);
+    let demand = |sizes: Sizes, costs: &dyn Fn(Parts) -> Option<PartCosts>| {
+        budget.map_or(1, |budget| on_disk::demand_in_memory((rows, budget), sizes, costs))
+    };
+    let can_split = can_meet_again && terms.not_in_parts().is_none() && terms.limits().max_parts > 1;
+    let in_parts = can_split && terms.role() == Role::Sender;
+    let agreed = match in_parts {
+        true => {
+            let size = (items, &demand as session::Demand<'_>);
+            session::agree_on_demand(channel, terms, settings.wanted(), size, my_key)
+        }
+        false => session::agree_greeted(channel, terms, settings.wanted(), items, my_key),
+    };
+    reporter.transcript(channel);
+    let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
+    let offline = pair.before.asked();
+    let agreed = match offline {
+        Some(Asked::Use(_, items)) => agreed.with_offline(items, channel),
+        _ => Ok(agreed),
+    };
+    let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
+    let needed = reporter.agreed(&agreed, terms);
+    agreed.check_memory(needed, budget, channel).map_err(|error| Error::session(Phase::Agree, &error))?;
+    Ok(agreed)
 }
 
 /// The result for the caller and the report.

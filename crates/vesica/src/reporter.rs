@@ -1,5 +1,8 @@
 //! Keeps the report of a run while it goes on, and sends the caller its events.
 
+mod helped;
+mod parts;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,23 +13,20 @@ use std::time::{Duration, Instant, SystemTime};
 use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_channel::{CancelToken, Digests, Meter, Traffic};
 use vesica_net::{Connection, NetEvent, PublicKey};
-use vesica_protocols::registry::Security;
-use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role, Sizes, Step};
-use vesica_spill::Usage;
+use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role, Step};
 use vesica_table::{Output, TableReport, shown_path};
 
 use crate::base_ots::CacheState;
 use crate::cost::{SPLIT_BYTES_PER_ROW, TABLE_BYTES_PER_ROW};
 use crate::ended::{Ended, Found};
 use crate::error::Error;
-use crate::helper::Assisted;
 use crate::hints;
 use crate::memory::Bytes as Amount;
 use crate::parts::Parts;
 use crate::progress::Course;
 use crate::report::{
-    self, Bytes, Event, InputReport, Keys, MatchCounts, OfflineReport, OnEvent, PartsReport, PhaseLog,
-    Report, SpillReport, Transcript, Versions,
+    self, Bytes, Event, InputReport, Keys, MatchCounts, OfflineReport, OnEvent, PhaseLog, Report, Transcript,
+    Versions,
 };
 use crate::resources;
 use crate::results::{Answer, Answered, ResultReport, attached_bytes_per_row};
@@ -37,9 +37,6 @@ use crate::terms::Terms;
 
 /// The least time between two events of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-
-/// The least time between two events of parts that are done.
-const PART_EVERY: Duration = Duration::from_millis(250);
 
 /// The one step of a run in parts.
 const STEPS_OF_PARTS: &[Step] = &[(Phase::Parts, 100)];
@@ -198,63 +195,6 @@ impl<'a> Reporter<'a> {
     /// Digests of what went over the channel, which may have ended early.
     pub(crate) fn transcript(&self, channel: &Connection) {
         self.state().report.transcript = Some(transcript_of(channel));
-    }
-
-    /// The helper has agreed to the run.
-    pub(crate) fn helper_joined(&self, helper: &Connection) {
-        {
-            let mut state = self.state();
-            state.meters.push(helper.meter());
-            let key = helper.peer_key().map(ToString::to_string);
-            state.report.helper = Some(report::HelperReport { key, transcript: None });
-        }
-        if let Some(address) = helper.peer_address() {
-            self.notice(format!("connected to the helper at {address}"));
-        }
-    }
-
-    /// Digests of what went over the connection to the helper.
-    pub(crate) fn helper_transcript(&self, helper: &Connection) {
-        if let Some(report) = &mut self.state().report.helper {
-            report.transcript = Some(transcript_of(helper));
-        }
-    }
-
-    /// A helper takes part in this run of the receiver and the sender.
-    pub(crate) fn assists(&self, assisted: &Assisted, parties: &[Connection; 2]) {
-        {
-            let mut state = self.state();
-            state.meters.extend(parties.iter().map(|party| party.meter()));
-            let [receiver, sender] =
-                [(0, assisted.sizes.receiver), (1, assisted.sizes.sender)].map(|(at, items)| {
-                    let key = parties[at].peer_key().map(ToString::to_string);
-                    report::PartyReport { key, items: items as u64, transcript: None }
-                });
-            let report = &mut state.report;
-            report.parties = Some(report::PartiesReport { receiver, sender, common_items: None });
-            report.protocol = Some(assisted.protocol.name);
-            report.session = Some(assisted.public_id());
-            report.learns = assisted.learns().word();
-            report.security = Security::SemiHonest.name();
-        }
-        let Sizes { receiver, sender } = assisted.sizes;
-        let name = assisted.protocol.name;
-        self.notice(format!("protocol {name}: the receiver has {receiver} keys, the sender {sender}"));
-    }
-
-    /// Digests of what went over the connections to the parties.
-    pub(crate) fn parties_transcripts(&self, [receiver, sender]: &[Connection; 2]) {
-        if let Some(report) = &mut self.state().report.parties {
-            report.receiver.transcript = Some(transcript_of(receiver));
-            report.sender.transcript = Some(transcript_of(sender));
-        }
-    }
-
-    /// A helper's two parties have so many keys in common.
-    pub(crate) fn assisted(&self, common: u64) {
-        if let Some(report) = &mut self.state().report.parties {
-            report.common_items = Some(common);
-        }
     }
 
     /// A line for the screen.
@@ -496,62 +436,6 @@ impl<'a> Reporter<'a> {
     /// This side has stored the output of an offline phase.
     pub(crate) fn prepared(&self, id: &[u8; 32], receiver_items: usize) {
         self.state().report.offline = Some(OfflineReport::of("made", id, receiver_items));
-    }
-
-    /// A part begins, on this connection.
-    pub(crate) fn part_begins(&self, channel: &Connection) {
-        self.state().part = Some(channel.meter());
-    }
-
-    /// The connection of a part is of no more use.
-    pub(crate) fn part_ended(&self, channel: &Connection) {
-        let mut state = self.state();
-        state.part = None;
-        state.past = sum(state.past, channel.traffic());
-    }
-
-    /// A part is done for the first time; not every one is told.
-    pub(crate) fn part_done(&self, index: u32) {
-        let event = {
-            let mut state = self.state();
-            state.parts_done += 1;
-            let (done, of) = (state.parts_done, state.total as u32);
-            let due = state.last_part.is_none_or(|last| last.elapsed() >= PART_EVERY) || done == of;
-            if due {
-                state.last_part = Some(Instant::now());
-            }
-            due.then_some(Event::Part { index, done, of })
-        };
-        event.iter().for_each(self.on_event);
-        self.advance(1);
-    }
-
-    /// How the parts went.
-    pub(crate) fn parts(&self, parts: PartsReport) {
-        self.state().report.parts = Some(parts);
-    }
-
-    /// Rows of the table.
-    pub(crate) fn rows(&self) -> u64 {
-        self.state().report.sizes.rows
-    }
-
-    /// The most memory that a run takes whose keys are on disk.
-    pub(crate) fn memory_bound(&self, needed: u64) {
-        self.state().report.memory_bound = Some(needed);
-    }
-
-    /// What went to temporary files and came back.
-    pub(crate) fn spilled(&self, usage: Usage, directory: &'static str) {
-        let Usage { written, read } = usage;
-        self.state().report.spill =
-            Some(SpillReport { bytes_written: written, bytes_read: read, dir_kind: directory });
-    }
-
-    /// The run found so many matching items and rows, and its keys were on disk.
-    pub(crate) fn selected(&self, items: u64, rows: u64) {
-        self.state().report.matches = Some(MatchCounts { items, rows });
-        self.hint(Some(items));
     }
 
     /// Both sides have confirmed the run.

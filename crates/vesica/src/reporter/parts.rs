@@ -1,0 +1,71 @@
+//! A run in parts, and one whose keys are on disk: events, bytes and what the report says of them.
+
+use std::time::{Duration, Instant};
+
+use vesica_net::Connection;
+use vesica_protocols::Progress;
+use vesica_spill::Usage;
+
+use super::{Reporter, sum};
+use crate::report::{Event, MatchCounts, PartsReport, SpillReport};
+
+/// The least time between two events of parts that are done.
+const PART_EVERY: Duration = Duration::from_millis(250);
+
+impl Reporter<'_> {
+    /// A part begins, on this connection.
+    pub(crate) fn part_begins(&self, channel: &Connection) {
+        self.state().part = Some(channel.meter());
+    }
+
+    /// The connection of a part is of no more use.
+    pub(crate) fn part_ended(&self, channel: &Connection) {
+        let mut state = self.state();
+        state.part = None;
+        state.past = sum(state.past, channel.traffic());
+    }
+
+    /// A part is done for the first time; not every one is told.
+    pub(crate) fn part_done(&self, index: u32) {
+        let event = {
+            let mut state = self.state();
+            state.parts_done += 1;
+            let (done, of) = (state.parts_done, state.total as u32);
+            let due = state.last_part.is_none_or(|last| last.elapsed() >= PART_EVERY) || done == of;
+            if due {
+                state.last_part = Some(Instant::now());
+            }
+            due.then_some(Event::Part { index, done, of })
+        };
+        event.iter().for_each(self.on_event);
+        self.advance(1);
+    }
+
+    /// How the parts went.
+    pub(crate) fn parts(&self, parts: PartsReport) {
+        self.state().report.parts = Some(parts);
+    }
+
+    /// Rows of the table.
+    pub(crate) fn rows(&self) -> u64 {
+        self.state().report.sizes.rows
+    }
+
+    /// The most memory that a run takes whose keys are on disk.
+    pub(crate) fn memory_bound(&self, needed: u64) {
+        self.state().report.memory_bound = Some(needed);
+    }
+
+    /// What went to temporary files and came back.
+    pub(crate) fn spilled(&self, usage: Usage, directory: &'static str) {
+        let Usage { written, read } = usage;
+        self.state().report.spill =
+            Some(SpillReport { bytes_written: written, bytes_read: read, dir_kind: directory });
+    }
+
+    /// The run found so many matching items and rows, and its keys were on disk.
+    pub(crate) fn selected(&self, items: u64, rows: u64) {
+        self.state().report.matches = Some(MatchCounts { items, rows });
+        self.hint(Some(items));
+    }
+}
