@@ -58,6 +58,11 @@ impl Writer {
         Self::default()
     }
 
+    /// An empty writer that does not move what it holds until it has so many bytes.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self { out: Vec::with_capacity(bytes) }
+    }
+
     /// One byte.
     pub fn u8(&mut self, value: u8) -> &mut Self {
         self.fixed(&[value])

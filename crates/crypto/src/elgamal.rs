@@ -52,8 +52,10 @@ pub struct SecretKey {
 
 /// A public key, with the tables of its multiples.
 pub struct PublicKey {
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "lanes alone take it"))]
     backend: Backend,
     key: RistrettoPoint,
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "lanes alone take it"))]
     bases: [RistrettoBase; 2],
 }
 
@@ -245,6 +247,9 @@ impl PublicKey {
     ) {
         assert_eq!(queries.len(), out.len(), "one output per query");
         assert!(degree > 0, "a polynomial has a root");
+        // Lanes alone save work on short points.
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = bits;
         let mut blinded: Vec<Blinded> =
             queries.iter().map(|query| Blinded::new(query, degree, rng)).collect();
         match &coefficients.0 {

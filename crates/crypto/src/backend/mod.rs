@@ -26,6 +26,10 @@ pub(crate) mod gf64;
 pub(crate) mod golay;
 pub(crate) mod hadamard;
 mod levels;
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, unused_variables, reason = "there is no kernel, and so no multiplier")
+)]
 pub(crate) mod montgomery;
 pub(crate) mod pages;
 pub(crate) mod prefetch;

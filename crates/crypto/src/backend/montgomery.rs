@@ -14,14 +14,16 @@
 
 #[cfg(target_arch = "x86_64")]
 mod columns;
-#[cfg(test)]
+#[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Backend, Kernels, Level};
+#[cfg(target_arch = "x86_64")]
+use super::Level;
+use super::{Backend, Kernels};
 
 /// Numbers that are computed together.
 pub(crate) const LANES: usize = 8;

@@ -39,12 +39,14 @@ pub struct BandSize {
     /// 1000·(1 + ε): columns at which bands may start, for a thousand keys.
     pub per_mille: u64,
     /// Up to so many keys, failures have a probability of at most 2^-40.
-    pub most_keys: usize,
+    pub most_keys: u64,
 }
 
 /// The sizes that are offered, smallest first. A test derives the bounds again.
-pub const BAND_SIZES: [BandSize; 2] =
-    [BandSize { per_mille: 1200, most_keys: 1 << 23 }, BandSize { per_mille: 1230, most_keys: MOST_KEYS }];
+pub const BAND_SIZES: [BandSize; 2] = [
+    BandSize { per_mille: 1200, most_keys: 1 << 23 },
+    BandSize { per_mille: 1230, most_keys: MOST_KEYS as u64 },
+];
 
 /// One more, for a λ above the standard one.
 const LARGEST: BandSize = BandSize { per_mille: 1290, most_keys: 1 << 47 };
@@ -67,16 +69,17 @@ pub fn band_starts(keys: usize) -> Result<u32, Error> {
 /// [`Error::TooManyKeys`] if failures would have a higher probability.
 pub fn band_starts_within(keys: usize, statistical: u32) -> Result<u32, Error> {
     let rarer = statistical.saturating_sub(STATISTICAL_SECURITY);
-    let most = MOST_KEYS.min(LARGEST.most_keys >> rarer);
-    let enough = |size: &BandSize| keys <= size.most_keys >> rarer;
-    let size = BAND_SIZES.into_iter().chain([LARGEST]).find(enough).filter(|_| keys <= most);
-    let size = size.ok_or(Error::TooManyKeys { keys, most })?;
-    Ok((keys as u64 * size.per_mille).div_ceil(1000).max(1) as u32)
+    // In 64 bits, which `usize` may not have.
+    let (count, most) = (keys as u64, (MOST_KEYS as u64).min(LARGEST.most_keys >> rarer));
+    let enough = |size: &BandSize| count <= size.most_keys >> rarer;
+    let size = BAND_SIZES.into_iter().chain([LARGEST]).find(enough).filter(|_| count <= most);
+    let size = size.ok_or(Error::TooManyKeys { keys, most: most as usize })?;
+    Ok((count * size.per_mille).div_ceil(1000).max(1) as u32)
 }
 
 /// A bound on the probability that `keys` rows of `width` bits that start at `starts` columns are dependent.
 #[must_use]
-pub fn band_failure(width: usize, keys: usize, starts: usize) -> f64 {
+pub fn band_failure(width: usize, keys: u64, starts: u64) -> f64 {
     2.0 * starts as f64 * hazard(width, keys as f64 / starts as f64)
 }
 
@@ -136,7 +139,7 @@ mod tests {
     #[test]
     fn the_offered_bands_fail_with_probability_2_to_the_minus_40() {
         for BandSize { per_mille, most_keys } in BAND_SIZES.into_iter().chain([LARGEST]) {
-            let bits = -band_failure(WIDTH, most_keys, most_keys * per_mille as usize / 1000).log2();
+            let bits = -band_failure(WIDTH, most_keys, most_keys * per_mille / 1000).log2();
             assert!((40.0..45.0).contains(&bits), "{per_mille}: {bits}");
         }
     }
@@ -155,9 +158,9 @@ mod tests {
     fn a_longer_lambda_takes_wider_bands_that_fail_that_rarely() {
         for statistical in [41, 44, 50, MOST_STATISTICAL_SECURITY] {
             for keys in [1, 1000, 1 << 16, 1 << 20, 1 << 23] {
-                let starts = band_starts_within(keys, statistical).unwrap() as usize;
-                assert!(starts >= band_starts(keys).unwrap() as usize);
-                let failure = band_failure(WIDTH, keys, starts).log2();
+                let starts = band_starts_within(keys, statistical).unwrap();
+                assert!(starts >= band_starts(keys).unwrap());
+                let failure = band_failure(WIDTH, keys as u64, starts.into()).log2();
                 assert!(failure <= -f64::from(statistical), "{statistical} {keys}: {failure}");
             }
         }

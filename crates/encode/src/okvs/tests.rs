@@ -193,7 +193,7 @@ fn narrow_bands_fail_as_often_as_was_simulated() {
         // Four standard deviations of the count, and the reference's own digits.
         let spread = 4.0 * (rate * (1.0 - rate) / trials as f64).sqrt() + 0.1 * rate;
         assert!((found - rate).abs() < spread, "{per_mille}, {width}: {found}");
-        let bound = parameters::band_failure(width, keys, starts);
+        let bound = parameters::band_failure(width, keys as u64, starts as u64);
         assert!(found <= bound, "{per_mille}, {width}: {found}, {bound}");
     }
 }

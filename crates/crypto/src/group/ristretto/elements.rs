@@ -1,17 +1,21 @@
 //! Many elements of ristretto255: in lanes where the processor has them, else one after the other.
 
 use curve25519_dalek::constants::{RISTRETTO_BASEPOINT_POINT, RISTRETTO_BASEPOINT_TABLE};
-use curve25519_dalek::ristretto::{CompressedRistretto, RistrettoBasepointTable, RistrettoPoint};
+use curve25519_dalek::ristretto::{RistrettoBasepointTable, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar as Integer;
-use curve25519_dalek::traits::{Identity, VartimeMultiscalarMul};
-use zeroize::{Zeroize, Zeroizing};
+use curve25519_dalek::traits::VartimeMultiscalarMul;
+use zeroize::Zeroize;
+#[cfg(target_arch = "x86_64")]
+use {
+    curve25519_dalek::ristretto::CompressedRistretto, curve25519_dalek::traits::Identity, zeroize::Zeroizing,
+};
 
 use super::{Element, LANES, Ristretto255, Scalar, decode_at, encode_doubled};
 use crate::backend::Backend;
-#[cfg(target_arch = "x86_64")]
-use crate::backend::ristretto_lanes;
+use crate::group::InvalidElement;
 use crate::group::elements::{BatchGroup, Elements, FixedBase};
-use crate::group::{Group, InvalidElement};
+#[cfg(target_arch = "x86_64")]
+use crate::{backend::ristretto_lanes, group::Group};
 
 impl BatchGroup for Ristretto255 {
     type Elements = RistrettoElements;
@@ -271,6 +275,7 @@ fn doubled(point: RistrettoPoint) -> Element {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::group::Group;
     use crate::prg::Prg;
 
     fn scalars(rng: &mut Prg, count: usize) -> Vec<Scalar> {
