@@ -474,7 +474,7 @@ mod tests {
         let cell = Cell { kept_base_ots: true, ..Cell::new("kkrt", 60, 90) };
         assert_eq!(
             Cell::new("kkrt", 60, 90).formula_bytes().unwrap() - cell.formula_bytes().unwrap(),
-            32 + 64 * 416
+            32 + 32 * 416
         );
         let (sent, received) = both(&cell);
         assert_eq!(received.matches, Some(15));

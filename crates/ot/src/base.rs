@@ -16,6 +16,7 @@ pub mod ideal;
 pub mod masny_rindal;
 pub mod naor_pinkas;
 pub mod reversed;
+pub mod semi_honest;
 
 /// Bit `i` of choices packed eight to a byte, lowest first.
 pub(crate) fn bit(choices: &[u8], i: usize) -> u8 {

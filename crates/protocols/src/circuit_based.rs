@@ -56,12 +56,12 @@ pub trait Circuit {
 ///
 /// # Errors
 /// Those of `tell`.
-pub fn receiver_result<'a, F: 'a>(
+pub fn receiver_result<'a, F: Send + 'a>(
     run: &Run<'a>,
     items: &'a Items,
-    find: impl FnOnce() -> F + 'a,
+    find: impl FnOnce() -> F + Send + 'a,
     tell: impl FnOnce(&F) -> Result<(), Error>,
-    matched: impl FnOnce(F) -> Vec<u32> + 'a,
+    matched: impl FnOnce(F) -> Vec<u32> + Send + 'a,
 ) -> Result<Pending<'a>, Error> {
     let progress = run.progress;
     let find = move || {

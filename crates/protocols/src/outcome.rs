@@ -64,7 +64,7 @@ impl Outcome {
 /// [`finish`](Self::finish): the time of its confirmation then depends neither on the matches nor on the
 /// number of rows of a matched item.
 #[must_use = "the result is still to be worked out"]
-pub struct Pending<'a>(Box<dyn FnOnce() -> Result<Outcome, Error> + 'a>);
+pub struct Pending<'a>(Box<dyn FnOnce() -> Result<Outcome, Error> + Send + 'a>);
 
 impl std::fmt::Debug for Pending<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -74,7 +74,7 @@ impl std::fmt::Debug for Pending<'_> {
 
 impl<'a> Pending<'a> {
     /// A result that `find` works out without a message.
-    pub fn new(find: impl FnOnce() -> Result<Outcome, Error> + 'a) -> Self {
+    pub fn new(find: impl FnOnce() -> Result<Outcome, Error> + Send + 'a) -> Self {
         Pending(Box::new(find))
     }
 
@@ -84,7 +84,7 @@ impl<'a> Pending<'a> {
     }
 
     /// Matches of the items that `find` names; they and their rows are still to be collected.
-    pub(crate) fn of_items(items: &'a Items, find: impl FnOnce() -> Vec<u32> + 'a) -> Self {
+    pub(crate) fn of_items(items: &'a Items, find: impl FnOnce() -> Vec<u32> + Send + 'a) -> Self {
         let matched = move || find().into_iter().map(|item| item as usize);
         Self::new(move || Ok(Outcome::Matches(items.matches(matched()))))
     }
@@ -92,7 +92,7 @@ impl<'a> Pending<'a> {
     /// Matches that a join finds, as pairs of an item of this party and a position in the other party's list.
     pub(crate) fn of_join(
         items: &'a Items,
-        join: impl FnOnce() -> Result<Vec<(u32, u32)>, Error> + 'a,
+        join: impl FnOnce() -> Result<Vec<(u32, u32)>, Error> + Send + 'a,
     ) -> Self {
         let matches = |pairs: Vec<(u32, u32)>| items.matches(pairs.iter().map(|&(item, _)| item as usize));
         Self::new(move || Ok(Outcome::Matches(matches(join()?))))
@@ -118,7 +118,7 @@ impl<'a> Pending<'a> {
 /// The matches as the receiver of a [`Listed`](crate::entry::Roles::Listed) protocol has them: pairs of an
 /// item of its own and a position in the sender's list. They are found, or still to be joined from two lists
 /// that are both here.
-pub struct Pairs<'a>(Box<dyn FnOnce() -> Vec<(u32, u32)> + 'a>);
+pub struct Pairs<'a>(Box<dyn FnOnce() -> Vec<(u32, u32)> + Send + 'a>);
 
 impl<'a> Pairs<'a> {
     /// Pairs that are there.
@@ -127,7 +127,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// Pairs that `join` finds.
-    pub fn joined(run: &Run<'a>, join: impl FnOnce() -> Vec<(u32, u32)> + 'a) -> Self {
+    pub fn joined(run: &Run<'a>, join: impl FnOnce() -> Vec<(u32, u32)> + Send + 'a) -> Self {
         let progress = run.progress;
         Pairs(Box::new(move || {
             progress.phase(Phase::Compare, 0);

@@ -243,7 +243,10 @@ fn kept_base_ots_spare_their_messages_and_change_no_result() {
             let spared = [Role::Receiver, Role::Sender].map(|from| {
                 entry.bytes(from, &fresh) - entry.bytes(from, &Shape { kept_base_ots: true, ..fresh })
             });
-            let [from_receiver, from_sender] = vesica_ot::base::cache::bytes(parameters.level, count);
+            let [from_receiver, from_sender] = match entry.family {
+                "ot_based" => vesica_ot::base::cache::bytes_for_code(count),
+                _ => vesica_ot::base::cache::bytes(parameters.level, count),
+            };
             // The receiver of the base OTs is the sender of the protocol.
             assert_eq!(spared, [from_sender, from_receiver], "{what}");
             // Same context, items and randomness: the generation alone tells the last two apart.

@@ -1,10 +1,12 @@
 //! The base OTs of a run: which protocol makes them at which level, and how two parties use the same ones in
 //! several runs.
 //!
-//! Up to level 128 the base OTs are Masny and Rindal's over ristretto255. Above it they are Naor and Pinkas's
-//! over P-384 or P-521, the curves of DCW13 Table 2; only semi-honest protocols have these levels. Cached
-//! base OTs serve the level for which they were made and no other. Those of a level below [`LEAST_LEVEL`] are
-//! not cached.
+//! Up to level 128 the base OTs are Masny and Rindal's over ristretto255. A code-based extension needs hundreds, and
+//! is against semi-honest parties only: [`start_send`] and [`receive_for_code`] make those of
+//! [`semi_honest`], for half the multiplications. Above level 128 base OTs are Naor and Pinkas's
+//! over P-384 or P-521, the curves of DCW13 Table 2; only semi-honest protocols have these levels. Cached base OTs
+//! serve the level for which they were made and no other, whichever protocol made them. Those of a level below
+//! [`LEAST_LEVEL`] are not cached.
 //!
 //! Source: PSSZ15 §8.2, "these base-OTs only need to be computed once and can be re-used over multiple
 //! sessions".
@@ -43,7 +45,7 @@ use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_crypto::hash::{Context, Label, Oracle};
 use zeroize::Zeroizing;
 
-use super::{masny_rindal, naor_pinkas};
+use super::{masny_rindal, naor_pinkas, semi_honest};
 use crate::{Error, Seed};
 
 /// Domains of the strings.
@@ -71,6 +73,12 @@ pub const fn bytes(level: u32, count: u64) -> [u64; 2] {
         return naor_pinkas::bytes_at_level(level, count);
     }
     [count * masny_rindal::RECEIVER_BYTES as u64, masny_rindal::SENDER_BYTES as u64]
+}
+
+/// The same of `count` base OTs for a code-based extension.
+#[must_use]
+pub const fn bytes_for_code(count: u64) -> [u64; 2] {
+    [count * semi_honest::RECEIVER_BYTES as u64, semi_honest::SENDER_BYTES as u64]
 }
 
 /// Base OTs of several runs, of their sender or of their receiver.
@@ -282,10 +290,11 @@ pub struct PendingSend<'a> {
     context: Context,
     label: Label,
     cache: Option<&'a BaseOtCache>,
-    made: Option<masny_rindal::Sender>,
+    made: Option<semi_honest::Sender>,
 }
 
-/// Sends the message of the sender of base OTs, for a run at [`LEAST_LEVEL`]; none if they are cached.
+/// Sends the message of the sender of base OTs for a code-based extension, whose level is [`LEAST_LEVEL`]; none if
+/// they are cached.
 ///
 /// # Errors
 /// If the connection fails.
@@ -300,7 +309,7 @@ pub fn start_send<'a>(
     if cache.is_some_and(BaseOtCache::has) {
         return Ok(pending(None));
     }
-    let (sender, message) = masny_rindal::Sender::new(context, label, rng);
+    let (sender, message) = semi_honest::Sender::new(context, label, rng);
     channel.send(&message)?;
     channel.flush()?;
     Ok(pending(Some(sender)))
@@ -333,8 +342,8 @@ fn pairs(
     }
 }
 
-/// Both strings of `count` OTs for a run at `level`. Up to [`LEAST_LEVEL`] this is [`start_send`] and
-/// [`PendingSend::complete`]. Base OTs of a lower level [are not cached](may_be_cached).
+/// Both strings of `count` OTs for a run at `level`. Base OTs of a level below [`LEAST_LEVEL`]
+/// [are not cached](may_be_cached).
 ///
 /// # Errors
 /// As [`PendingSend::complete`].
@@ -348,11 +357,9 @@ pub fn send(
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<[Seed; 2]>, Error> {
     let cache = BaseOtCache::at(cache, level)?;
-    if level <= LEAST_LEVEL {
-        return start_send(context, label, cache, channel, rng)?.complete(count, channel);
-    }
     let made = match cache {
         Some(cache) if cache.has() => None,
+        _ if level <= LEAST_LEVEL => Some(masny_rindal::send(context, label, count, channel, rng)?),
         _ => Some(naor_pinkas::send_at_level(level, context, label, count, channel, rng)?),
     };
     pairs(level, context, label, count, cache, made)
@@ -372,17 +379,50 @@ pub fn receive(
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Chosen, Error> {
+    receive_as(level, context, label, count, cache, rng, |choices, rng| {
+        if level <= LEAST_LEVEL {
+            masny_rindal::receive(context, label, choices, count, channel, rng)
+        } else {
+            naor_pinkas::receive_at_level(level, context, label, choices, count, channel, rng)
+        }
+    })
+}
+
+/// `count` random choices and the strings that they name, for a code-based extension, whose level is
+/// [`LEAST_LEVEL`]. Cached base OTs take no message.
+///
+/// # Errors
+/// As [`receive`].
+pub fn receive_for_code(
+    context: &Context,
+    label: Label,
+    count: usize,
+    cache: Option<&BaseOtCache>,
+    channel: &mut dyn Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Chosen, Error> {
+    receive_as(LEAST_LEVEL, context, label, count, cache, rng, |choices, rng| {
+        semi_honest::receive(context, label, choices, count, channel, rng)
+    })
+}
+
+/// [`receive`], where `make` makes the strings that choices name.
+fn receive_as(
+    level: u32,
+    context: &Context,
+    label: Label,
+    count: usize,
+    cache: Option<&BaseOtCache>,
+    rng: &mut dyn CryptoRng,
+    make: impl FnOnce(&[u8], &mut dyn CryptoRng) -> Result<Vec<Seed>, Error>,
+) -> Result<Chosen, Error> {
     let cache = BaseOtCache::at(cache, level)?;
     if let Some(cached) = cache.and_then(|cache| cache.0.get()) {
         return cached.chosen_of(level, context, label, count);
     }
     let mut choices = Zeroizing::new(vec![0; count.div_ceil(8)]);
     rng.fill_bytes(&mut choices);
-    let seeds = if level <= LEAST_LEVEL {
-        masny_rindal::receive(context, label, &choices, count, channel, rng)?
-    } else {
-        naor_pinkas::receive_at_level(level, context, label, &choices, count, channel, rng)?
-    };
+    let seeds = make(&choices, rng)?;
     let Some(cache) = cache else { return Ok(Chosen { choices, seeds }) };
     cache.put(level, Side::Receiver { choices, seeds }).chosen_of(level, context, label, count)
 }

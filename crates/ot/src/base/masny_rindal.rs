@@ -22,9 +22,15 @@
 //! string = H(i, c, T, r_0, r_1, K_c)                            strings = H(i, j, T, r_0, r_1, K_j)
 //! ```
 //!
-//! Names: Hg = the oracle under the caller's label, domain 0, then the group's map; H = the same, domain 1.
+//! Names: Hg = the oracle under the caller's label, domain 0, then twice the group's map; H = the same, domain 1.
 //! The context binds session, protocol and sizes; a label serves one batch of a run, so no index is used
 //! twice.
+//!
+//! **Doubles.** In ristretto255 the double of an element is encoded without a square root. Therefore the code has
+//! halves, and encodes their doubles: `secret` is a/2, or s/2, and r_{1-c} is drawn as its half. Doubling permutes a
+//! group of odd order, so a double is as uniform as its half.
+//!
+//! Cost: the sender has two products with s an OT, the receiver two products with fixed bases, G and T.
 //!
 //! Constant time in choices and scalars. A peer's element must be a canonical encoding, and not the identity.
 
@@ -99,6 +105,7 @@ pub fn receive(
 /// The sender after it has sent its message.
 pub struct Sender {
     oracle: Oracle,
+    /// s/2.
     secret: Scalar,
     public: Encoding,
 }
@@ -108,7 +115,7 @@ impl Sender {
     #[must_use]
     pub fn new(context: &Context, label: Label, rng: &mut dyn CryptoRng) -> (Self, [u8; SENDER_BYTES]) {
         let secret = G::random_scalar(rng);
-        let public = G::encode(&G::mul_base(&secret));
+        let public = G::encode(&G::mul_base(&G::add_scalars(&secret, &secret)));
         (Sender { oracle: context.oracle(label), secret, public }, public)
     }
 
@@ -131,16 +138,18 @@ impl Sender {
         if !rest.is_empty() {
             return Err(Error::MessageLength { what: "base OT" });
         }
-        // K_j = s·(r_j + Hg(i, j, r_{1-j})).
+        // K_j = s·(r_j + Hg(i, j, r_{1-j})), and Hg is added as its half, twice.
         let invalid = |InvalidElement { index }| Error::InvalidElement { position: index };
         let mut sums = Elements::decode(pairs.as_flattened().as_chunks().0).map_err(invalid)?;
         let hashes = pairs.iter().enumerate().flat_map(|(i, pair)| {
             let [r0, r1] = halves(pair);
             [(0, r1), (1, r0)].map(|(j, other)| to_uniform(&self.oracle, i, j, other))
         });
-        sums.add_assign(&Elements::map(&hashes.collect::<Vec<_>>()));
+        let hashes = Elements::map(&hashes.collect::<Vec<_>>());
+        sums.add_assign(&hashes);
+        sums.add_assign(&hashes);
         let mut keys = Zeroizing::new(vec![G::EMPTY; sums.count()]);
-        sums.multiply(&G::mul_scalars(&one_half(), &self.secret)).encode_doubles(&mut keys);
+        sums.multiply(&self.secret).encode_doubles(&mut keys);
         // An honest receiver's sum is the identity with negligible probability.
         let identity = G::encode(&G::identity());
         if let Some(position) = keys.iter().position(|key| *key == identity) {
@@ -157,6 +166,7 @@ impl Sender {
 pub struct Receiver {
     oracle: Oracle,
     choices: Zeroizing<Vec<u8>>,
+    /// a/2 of each OT.
     secrets: Vec<Scalar>,
     message: Vec<u8>,
 }
@@ -181,15 +191,15 @@ impl Receiver {
             secrets.push(G::random_scalar(rng));
             rng.fill_bytes(bytes);
         }
-        // r_{1-c}, and r_c = a·G - Hg(i, c, r_{1-c}).
+        // The halves of r_{1-c}, and of r_c = a·G - Hg(i, c, r_{1-c}).
         let (mut seconds, mut firsts) = (vec![G::EMPTY; count], vec![G::EMPTY; count]);
-        Elements::map(&uniform).encode(&mut seconds);
+        Elements::map(&uniform).encode_doubles(&mut seconds);
         let hashes =
             seconds.iter().enumerate().map(|(i, second)| to_uniform(&oracle, i, bit(choices, i), second));
         let hashes = Zeroizing::new(hashes.collect::<Vec<_>>());
         let mut sums = FixedBase::new(&G::generator()).multiply(&secrets);
         sums.sub_assign(&Elements::map(&hashes));
-        sums.encode(&mut firsts);
+        sums.encode_doubles(&mut firsts);
         let mut message = Vec::with_capacity(count * RECEIVER_BYTES);
         for (i, (mut first, mut second)) in firsts.into_iter().zip(seconds).enumerate() {
             // The swap puts r_0 first.
@@ -207,10 +217,8 @@ impl Receiver {
     /// If the sender's element is not valid.
     pub fn finish(self, public: &[u8; SENDER_BYTES]) -> Result<Vec<Seed>, Error> {
         let element = G::decode(public).map_err(|_| Error::InvalidElement { position: 0 })?;
-        let half = one_half();
-        let halves: Vec<_> = self.secrets.iter().map(|secret| G::mul_scalars(&half, secret)).collect();
-        let mut keys = Zeroizing::new(vec![G::EMPTY; halves.len()]);
-        FixedBase::new(&element).multiply(&halves).encode_doubles(&mut keys);
+        let mut keys = Zeroizing::new(vec![G::EMPTY; self.secrets.len()]);
+        FixedBase::new(&element).multiply(&self.secrets).encode_doubles(&mut keys);
         let pairs = self.message.as_chunks::<RECEIVER_BYTES>().0;
         let string = |(i, (key, pair)): (usize, (&Encoding, &[u8; RECEIVER_BYTES]))| {
             to_string(&self.oracle, i, bit(&self.choices, i), public, pair, key)
@@ -224,18 +232,11 @@ fn halves(pair: &[u8; RECEIVER_BYTES]) -> [&Encoding; 2] {
     [&halves[0], &halves[1]]
 }
 
-/// What maps to Hg(i, j, r).
+/// What maps to half of Hg(i, j, r).
 fn to_uniform(oracle: &Oracle, i: usize, j: u8, other: &Encoding) -> Uniform {
     let mut uniform = G::UNIFORM_EMPTY;
     oracle.hash_parts(&[&[TO_GROUP, j], &(i as u64).to_le_bytes(), other], &mut uniform);
     uniform
-}
-
-/// 1/2: the encoding of a double is the fastest one, so products are halves.
-fn one_half() -> Scalar {
-    let mut two = G::UNIFORM_EMPTY;
-    two[0] = 2;
-    G::invert(&G::scalar_from_uniform(&two))
 }
 
 /// H(i, j, T, r_0, r_1, K).
@@ -331,7 +332,8 @@ mod tests {
         let oracle = context().oracle(LABEL);
         // r_1 = -Hg(1, r_0): the second key would be the identity, whatever s is.
         let first = G::encode(&G::random_element(rng));
-        let second = G::encode(&G::sub(&G::identity(), &G::map_to_group(&to_uniform(&oracle, 0, 1, &first))));
+        let half = G::map_to_group(&to_uniform(&oracle, 0, 1, &first));
+        let second = G::encode(&G::sub(&G::identity(), &G::add(&half, &half)));
         let (sender, _) = Sender::new(&context(), LABEL, rng);
         assert_eq!(
             sender.finish(&[first, second].concat()).unwrap_err(),

@@ -12,7 +12,7 @@ use zeroize::Zeroize;
 use super::columns::{Columns, Scratch};
 use super::traits::NcoSender;
 use super::{BATCH, Code, LANES, Position, hash_groups};
-use crate::base::cache::{self, BaseOtCache, Chosen, LEAST_LEVEL};
+use crate::base::cache::{self, BaseOtCache, Chosen};
 use crate::error::Error;
 
 /// The party that can evaluate every OT at any value.
@@ -52,7 +52,7 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let Chosen { choices, seeds } =
-            cache::receive(LEAST_LEVEL, context, C::BASE, code.columns(), cache, channel, rng)?;
+            cache::receive_for_code(context, C::BASE, code.columns(), cache, channel, rng)?;
         let mut secret = Secret([Block::ZERO; W]);
         Block::slice_as_mut_bytes(&mut secret.0)[..choices.len()].copy_from_slice(&choices);
         let seeds = Wiped::from(seeds.iter().map(|seed| seed.block()).collect::<Vec<_>>());

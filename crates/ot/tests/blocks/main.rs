@@ -13,7 +13,7 @@ use vesica_channel::{Channel, memory};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::Prg;
-use vesica_ot::base::{ideal as ideal_base, masny_rindal, naor_pinkas};
+use vesica_ot::base::{ideal as ideal_base, masny_rindal, naor_pinkas, semi_honest};
 use vesica_ot::chosen::StringOt;
 use vesica_ot::kk13::WalshHadamard;
 use vesica_ot::kkrt::PseudoRandomCode;
@@ -97,11 +97,19 @@ fn bases(choices: &[u8], count: usize) -> Vec<(String, Base)> {
         |channel, rng| masny_rindal::send(&context, LABEL, count, channel, rng),
         |channel, rng| masny_rindal::receive(&context, LABEL, choices, count, channel, rng),
     );
+    let semi_honest = run(
+        |channel, rng| semi_honest::send(&context, LABEL, count, channel, rng),
+        |channel, rng| semi_honest::receive(&context, LABEL, choices, count, channel, rng),
+    );
     let ideal = run(
         |channel, rng| ideal_base::send(&context, LABEL, count, channel, rng),
         |channel, rng| ideal_base::receive(&context, LABEL, choices, count, channel, rng),
     );
-    let last = [("Masny-Rindal".to_owned(), masny_rindal), ("ideal base OT".to_owned(), ideal)];
+    let last = [
+        ("Masny-Rindal".to_owned(), masny_rindal),
+        ("Naor-Pinkas, ristretto255".to_owned(), semi_honest),
+        ("ideal base OT".to_owned(), ideal),
+    ];
     naor_pinkas.into_iter().chain(last).collect()
 }
 

@@ -23,14 +23,14 @@ fn bands() -> Section {
         &["1 + ε", "up to keys", "failure there", "allowed"],
     );
     for size in BAND_SIZES {
-        let starts = band_starts(size.most_keys).unwrap() as usize;
+        let starts = u64::from(band_starts(size.most_keys as usize).unwrap());
         let failure = band_failure(WIDTH, size.most_keys, starts).log2();
         let right = failure <= -f64::from(STATISTICAL_SECURITY)
-            && starts == (size.most_keys as u64 * size.per_mille).div_ceil(1000) as usize;
+            && starts == (size.most_keys * size.per_mille).div_ceil(1000);
         section.row(
             &[
                 format!("{:.3}", size.per_mille as f64 / 1000.0),
-                count(size.most_keys),
+                count(size.most_keys as usize),
                 power(failure),
                 power(-f64::from(STATISTICAL_SECURITY)),
             ],
@@ -45,7 +45,7 @@ fn columns() -> Section {
         Section::new("Slots of the OKVS", "An OKVS has s + w - 1 slots.", &["keys", "slots", "failure"]);
     for keys in [1 << 8, 1 << 12, 1 << 16, 1 << 20, 1 << 24] {
         let starts = band_starts(keys).unwrap() as usize;
-        let failure = band_failure(WIDTH, keys, starts).log2();
+        let failure = band_failure(WIDTH, keys as u64, starts as u64).log2();
         let columns = Band::new(keys, Block::ZERO).unwrap().columns();
         let cells = [count(keys), format!("{columns} ({:.3})", columns as f64 / keys as f64), power(failure)];
         section.row(&cells, columns == starts + WIDTH - 1 && failure <= -f64::from(STATISTICAL_SECURITY));

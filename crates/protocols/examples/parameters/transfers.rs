@@ -18,7 +18,8 @@ fn counts() -> Section {
     let mut section = Section::new(
         "Base OTs",
         "An extension needs as many base OTs as its secret has bits. Each takes 64 bytes up to level 128 \
-         (Masny–Rindal over ristretto255), 49 bytes at 192 and 67 at 256 (Naor–Pinkas over P-384 and P-521).",
+         (Masny–Rindal over ristretto255), 32 for a code (Naor–Pinkas over ristretto255), 49 bytes at 192 and 67 at \
+         256 (Naor–Pinkas over P-384 and P-521).",
         &["extension", "base OTs in the code", "derived", "from"],
     );
     let vole = Plan::FLIGHT1_BYTES / masny_rindal::RECEIVER_BYTES;

@@ -246,7 +246,7 @@ fn receiver_result<'a>(
     ctx: &mut Ctx<'_, 'a>,
     items: &'a Items,
     sorted: Sorted,
-    find: impl FnOnce() -> Vec<u128> + 'a,
+    find: impl FnOnce() -> Vec<u128> + Send + 'a,
 ) -> Result<Pending<'a>, Error> {
     let sigma = sorted.sigma;
     let tell = |found: &Vec<u128>| returned::send(found.clone(), sigma, ctx.channel.split().0);

@@ -54,7 +54,7 @@ const CALL: usize = 1 << 12;
 const CHUNK: usize = 1 << 12;
 
 /// Masks of a batch, and characters of either party: fewer than so many.
-const MOST: usize = 1 << 32;
+const MOST: u64 = 1 << 32;
 
 /// What both parties know of a batch. Agreed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Batch {
     pub fn width(self) -> Result<MaskWidth, Error> {
         let Self { items, set, characters } = self;
         let most = items.checked_mul(set.max(1)).and_then(|masks| masks.checked_mul(characters));
-        if characters == 0 || most.is_none_or(|most| most >= MOST) {
+        if characters == 0 || most.is_none_or(|most| most as u64 >= MOST) {
             return Err(Misuse::InvalidBatch.into());
         }
         MaskWidth::for_sizes(Sizes { receiver: items, sender: set }, STATISTICAL_SECURITY)

@@ -16,7 +16,7 @@
 //! ```text
 //! receiver (Y)                                        sender (X), s ←$ {0,1}^c
 //! 1.            ── base OTs, sender ──►               32
-//!               ◄── base OTs, receiver ──             64·c
+//!               ◄── base OTs, receiver ──             32·c
 //! 2. each y in one of its bins h_1(y), h_2(y), h_3(y)
 //! 3.            ── u_b, for every bin b ──►           β·c/8
 //!    F(b, y) = H(b, t0_b), y in bin b                 F(b, x) = H(b, q_b ⊕ s ∧ C(x)), b each bin of x
@@ -69,8 +69,8 @@ pub static ENTRY: Entry = entry("kkrt", "batched OPRF from OT extension, cuckoo 
     .base_ots(|shape| counts(shape).map_or(0, |(_, columns)| columns))
     .messages(&[
         base_ots_of_receiver(|shape| counts(shape).map_or(0, |_| shape.unless_kept(32))),
-        base_ots_of_sender("64·c", |shape| {
-            counts(shape).map_or(0, |(_, columns)| shape.unless_kept(64 * columns))
+        base_ots_of_sender("32·c", |shape| {
+            counts(shape).map_or(0, |(_, columns)| shape.unless_kept(32 * columns))
         }),
         Message::of_receiver("OT extension, a row for each of β bins", "β·c/8", |shape| {
             counts(shape).map_or(0, |(bins, columns)| bins * columns / 8)

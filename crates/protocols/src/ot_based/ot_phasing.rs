@@ -17,7 +17,7 @@
 //! ```text
 //! receiver (Y)                                     sender (X), Δ ←$ {0,1}^256
 //! 1.         ── base OTs, sender ──►               32
-//!            ◄── base OTs, receiver ──             64·256
+//!            ◄── base OTs, receiver ──             32·256
 //! 2. each y in one of its bins; v_1 … v_t its remainder there, in characters of 8 bits
 //! 3.         ── t 1-out-of-256 OTs a bin, v_1 … v_t; t' a slot of the stash ──►      32·(t·β + t'·s)
 //!    S_y = H(t0_{b,1} ‖ … ‖ t0_{b,t}; b)           for each x and bin b of x:
@@ -101,8 +101,8 @@ pub static ENTRY: Entry =
         .base_ots(|shape| ot_psi::ENTRY.kept_base_ots(shape))
         .messages(&[
             base_ots_of_receiver(|shape| bytes(shape, 0, |_| shape.unless_kept(32))),
-            base_ots_of_sender("64·256", |shape| {
-                bytes(shape, 1, |_| shape.unless_kept(64 * kk13::COLUMNS as u64))
+            base_ots_of_sender("32·256", |shape| {
+                bytes(shape, 1, |_| shape.unless_kept(32 * kk13::COLUMNS as u64))
             }),
             Message::of_receiver(
                 "OT extension, t rows for each of β bins, t' for each of s slots of the stash",

@@ -11,7 +11,7 @@
 //! ```text
 //! receiver (Y)                                     sender (X)
 //! 1.         ── base OTs, sender ──►               32
-//!            ◄── base OTs, receiver ──             64·256
+//!            ◄── base OTs, receiver ──             32·256
 //! 2. each y in bin h_1(y) or h_2(y),               each x in bins h_1(x) and h_2(x),
 //!    or in the stash                               and in each slot of the stash
 //! 3.         ── OTs, t for each bin and slot ──►   (β + s)·t·32
@@ -99,8 +99,8 @@ pub static ENTRY: Entry = entry_of_pssz15(
 })
 .messages(&[
     base_ots_of_receiver(|shape| plan(shape).map_or(0, |_| unless_kept(shape, 32))),
-    base_ots_of_sender("64·κ', κ' = 256, or 168 at level 80", |shape| {
-        plan(shape).map_or(0, |plan| unless_kept(shape, 64 * plan.columns as u64))
+    base_ots_of_sender("32·κ', κ' = 256, or 168 at level 80", |shape| {
+        plan(shape).map_or(0, |plan| unless_kept(shape, 32 * plan.columns as u64))
     }),
     Message::of_receiver(
         "OT extension, t rows for each of p slots of β bins and s slots of the stash",

@@ -117,7 +117,7 @@ fn setup(run: &Run<'_>) -> Result<Setup, Error> {
 /// RS21, Figure 5, the receiver.
 fn receive_masks<'a>(
     run: &Run<'a>,
-    oprf: impl OprfReceiver<Proofs: Proofs + Sync + 'a>,
+    oprf: impl OprfReceiver<Proofs: Proofs + Send + Sync + 'a>,
     items: &'a Items,
     channel: &mut dyn Channel,
 ) -> Result<Pending<'a>, Error> {

@@ -120,7 +120,7 @@ fn published_form(sizes: Sizes, sigma: u32, fewer: usize) -> f64 {
     let parameters =
         Parameters { sigma: (sigma < 128).then_some(sigma), paper: true, ..Parameters::default() };
     let shape = Shape { sizes, parameters, learns: Learns::Receiver, matches: 0, kept_base_ots: false };
-    let base = 32 + 64 * kk13::COLUMNS as u64;
+    let base = 32 + 32 * kk13::COLUMNS as u64;
     let plan = Plan::new(sizes, &parameters).unwrap();
     let fewer = 32 * (fewer * plan.words.cuckoo().layout.bins()) as u64;
     let all = ENTRY.bytes(Role::Receiver, &shape) + ENTRY.bytes(Role::Sender, &shape);
