@@ -235,6 +235,9 @@ pub enum RetryReason {
     /// The relay has no room.
     #[error("it has too many connections at once")]
     Busy,
+    /// Whoever holds the run's connection has not told the relay of the run's key, or does so no longer.
+    #[error("it does not know this run")]
+    NotGranted,
     /// The partner is not at the relay.
     #[error("it is not there yet")]
     NotThere,

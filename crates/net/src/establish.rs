@@ -13,11 +13,12 @@ pub(crate) mod door;
 pub(crate) mod handshake;
 mod hello;
 pub(crate) mod listen;
+mod parts;
 #[cfg(feature = "testing")]
 mod raw;
 pub(crate) mod tls;
 
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,13 +43,14 @@ use handshake::{Proven, Trouble};
 pub use hello::VERSION;
 #[cfg(feature = "testing")]
 pub(crate) use hello::exchange as exchange_hellos;
+pub use parts::{MeetingPlace, PartCall, PartsAddress, PartsRoute};
 #[cfg(feature = "testing")]
 pub use raw::RawPeer;
 
 /// How often a wait looks whether it has been cancelled.
 pub(crate) const POLL: Duration = Duration::from_millis(50);
 /// A handshake takes no longer.
-const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const HANDSHAKE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Where the partner is met: `HOST:PORT`, or `[ADDRESS]:PORT` for IPv6.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +119,10 @@ impl Address {
     pub fn check(&self) -> Result<(), NetError> {
         match self {
             Address::Listen(text) => check_form(text),
-            Address::Connect(text) | Address::Via(Via { address: text, .. }) => connect::check_target(text),
+            Address::Connect(text) => connect::check_target(text),
+            Address::Via(via) => {
+                via.relays().iter().try_for_each(|relay| connect::check_target(&relay.address))
+            }
         }
     }
 }
@@ -213,14 +218,14 @@ fn establish_over(
             let place = (&listener, text.as_str());
             let met =
                 listen::gather(place, tls, &opener, &|| true, rng, on_event)?.and_then(|mut met| met.pop());
-            (met, MeetingPlace::Here(listener, text.clone()))
+            (met, MeetingPlace::here(listener, text, security))
         }
         Address::Connect(_) | Address::Via(_) => {
             let met = connect::connect(&route(address, security)?, tls, &opener, &|| true, rng, on_event)?;
             met.iter()
                 .filter_map(|channel| channel.peer_address())
                 .for_each(|peer| on_event(NetEvent::Connected { peer }));
-            (met, MeetingPlace::There(address.clone()))
+            (met, MeetingPlace::there(address, security))
         }
     };
     Ok((met.ok_or_else(|| NetError::system("nobody was waited for", &format!("{address:?}")))?, place))
@@ -229,65 +234,15 @@ fn establish_over(
 /// Whether the partner is still waited for.
 pub(crate) type Wanted<'a> = &'a dyn Fn() -> bool;
 
-/// Where the partner of a run was met, for more connections of that run: the parts'.
-#[derive(Debug)]
-pub enum MeetingPlace {
-    /// This side listens; who goes there waits until it is asked for.
-    Here(TcpListener, String),
-    /// The partner listens, or a relay.
-    There(Address),
-}
-
-impl MeetingPlace {
-    /// Whether this side waits for the partner to come.
-    pub fn is_here(&self) -> bool {
-        matches!(self, MeetingPlace::Here(..))
-    }
-
-    /// One more connection, under keys that both sides have made for this run (none in plaintext). `first` goes out on it
-    /// as in [`meet`]. None as soon as `wanted` says that nobody is waited for any more.
-    ///
-    /// # Errors
-    /// As [`meet`]; also through a relay, which pairs whole runs.
-    pub fn meet_again(
-        &self,
-        keys: Option<(&Identity, &PublicKey)>,
-        first: &[u8],
-        options: &Options,
-        wanted: &dyn Fn() -> bool,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Connection>, NetError> {
-        options.cancel.check()?;
-        let opener = Arc::new(Opener { network: None, options: options.clone(), first: first.to_vec() });
-        let tls = keys.map(|(identity, peer)| tls::Tls::of_part(identity, *peer)).transpose()?;
-        let on_event = &mut |_| {};
-        match self {
-            MeetingPlace::Here(listener, text) => {
-                let met = listen::gather((listener, text), tls, &opener, wanted, rng, on_event)?;
-                Ok(met.and_then(|mut met| met.pop()))
-            }
-            MeetingPlace::There(Address::Listen(text) | Address::Connect(text)) => {
-                connect::connect(&Route { text, relay: None }, tls, &opener, wanted, rng, on_event)
-            }
-            MeetingPlace::There(Address::Via(via)) => Err(NetError::BadAddress {
-                address: via.address.clone(),
-                why: "a relay pairs whole runs and no parts",
-            }),
-        }
-    }
-}
-
 /// The way to the partner's address, or to the relay.
 fn route<'a>(address: &'a Address, security: &ConnectionSecurity<'_>) -> Result<Route<'a>, NetError> {
     match (address, security) {
         (Address::Listen(text) | Address::Connect(text), _) => Ok(Route { text, relay: None }),
         (Address::Via(via), ConnectionSecurity::Tls { identity, peer }) => {
             let ours = identity.public_key();
-            // Neither listens: the smaller key is the TLS client.
-            let role = if ours < *peer { tls::Role::Client } else { tls::Role::Server };
             let join = Join::Run { label: Label::of_run(ours, peer, &via.run), partner: **peer };
-            let tls = tls::Tls::to_relay(identity, via.key)?;
-            Ok(Route { text: &via.address, relay: Some(AtRelay { key: via.key, tls, join, role }) })
+            let relay = AtRelay::new(tls::Tls::to_relay(identity, via.key)?, join, ours, peer);
+            Ok(Route { text: &via.address, relay: Some(relay) })
         }
         (Address::Via(via), ConnectionSecurity::InsecurePlaintext) => Err(NetError::BadAddress {
             address: via.address.clone(),
@@ -400,7 +355,7 @@ fn check_form(text: &str) -> Result<(), NetError> {
 
 /// The addresses of a name. The system's resolver cannot be interrupted, so it is left behind on its own thread when
 /// the caller has to go on.
-fn resolve(text: &str, patience: &Patience<'_>) -> Result<Vec<SocketAddr>, Unresolved> {
+pub(crate) fn resolve(text: &str, patience: &Patience<'_>) -> Result<Vec<SocketAddr>, Unresolved> {
     if let Ok(address) = text.parse() {
         return Ok(vec![address]);
     }
@@ -431,7 +386,7 @@ fn resolve(text: &str, patience: &Patience<'_>) -> Result<Vec<SocketAddr>, Unres
 }
 
 /// Why there is no address.
-enum Unresolved {
+pub(crate) enum Unresolved {
     Name(String),
     /// The resolver has not answered.
     Silent,

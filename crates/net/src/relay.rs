@@ -13,6 +13,11 @@
 //!
 //! * **Pairing.** A stream of A that names B is paired with one of B that names A under the same [`Label`]. First come,
 //!   first paired: further streams of the same side wait in line.
+//! * **Parts.** Whoever holds its identity's key opens a grant for a key made for a run, and for the run's tag. While the grant
+//!   is open, a stream that shows that key may join parts of that tag in the granter's name: it is paired by the granter's
+//!   key, the tag, the round and the part, and counts as the granter's. It may leave the part open; then it gets any at which
+//!   the partner waits. When the granter says that a round is over, or the grant ends, streams that wait under it are sent
+//!   away. Streams that are paired go on.
 //! * **Handover.** TLS with the relay ends with a close_notify of each side, and a party sends nothing until the relay's
 //!   bare byte. Each side takes TLS records from its socket one by one, so the bytes that follow stay there, also if they
 //!   came in the same segment. The byte goes out once *both* parties have closed their TLS.
@@ -22,6 +27,7 @@
 
 mod client;
 mod copy;
+mod grants;
 mod pairing;
 mod records;
 mod server;
@@ -38,7 +44,9 @@ use crate::error::StrangerReason;
 use crate::identity::PublicKey;
 
 pub(crate) use client::{JoinError, join};
+pub use grants::Grants;
 pub use server::{OnRelayEvent, serve};
+pub(crate) use wire::ANY_PART;
 pub use wire::{Join, Refusal};
 
 /// The domain of a run's label.
@@ -55,6 +63,25 @@ pub struct Via {
     pub key: PublicKey,
     /// Which of several runs of the same two parties at the same time; both sides give the same name.
     pub run: String,
+    /// More relays for the parts of a run: part i goes through relay i mod count, of which this one is relay 0.
+    pub more: Vec<RelayAddress>,
+}
+
+/// A relay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RelayAddress {
+    /// Where it listens: `HOST:PORT`.
+    pub address: String,
+    /// Its key.
+    pub key: PublicKey,
+}
+
+impl Via {
+    /// All relays, in order.
+    pub fn relays(&self) -> Vec<RelayAddress> {
+        let first = RelayAddress { address: self.address.clone(), key: self.key };
+        std::iter::once(first).chain(self.more.iter().cloned()).collect()
+    }
 }
 
 /// What two streams must have in common to be paired.
@@ -92,7 +119,7 @@ pub struct Rules {
     pub rate: Option<u64>,
     /// Streams at once, waiting and paired. Whoever waits takes a second one, which its partner will get.
     pub max_streams: usize,
-    /// Waiting streams of one key.
+    /// Waiting streams of one key; also the grants that it may hold.
     pub waiting: usize,
     /// Paired streams of one key.
     pub paired: usize,
@@ -109,8 +136,8 @@ impl Rules {
     #[must_use]
     pub fn shared(allow: Vec<PublicKey>, rate: Option<u64>, max_streams: usize) -> Self {
         let usual = Self::default();
-        // Whoever waits keeps a seat for its partner, too.
-        let share = (max_streams / (2 * allow.len().max(1))).max(1);
+        // Whoever waits keeps a seat for its partner, too. A run in parts has a connection of its own beside those of parts.
+        let share = (max_streams / (2 * allow.len().max(1))).max(2);
         let (waiting, paired) = (usual.waiting.min(share), usual.paired.min(share));
         Self { allow, rate, max_streams, waiting, paired, ..usual }
     }
@@ -191,6 +218,20 @@ pub enum RelayEvent {
         /// Under which label.
         label: Label,
     },
+    /// A grant is open: a key made for a run may join the run's parts.
+    Granted {
+        /// Whose.
+        key: PublicKey,
+        /// The run's tag.
+        label: Label,
+    },
+    /// A grant has ended.
+    Revoked {
+        /// Whose.
+        key: PublicKey,
+        /// The run's tag.
+        label: Label,
+    },
     /// Two streams are one connection.
     Paired(Pair),
     /// A pair has ended.
@@ -216,6 +257,17 @@ pub struct Pair {
     pub keys: [PublicKey; 2],
     /// Their label.
     pub label: Label,
+    /// Which part; none if it is the connection of a run.
+    pub part: Option<PartId>,
+}
+
+/// A part of a run, in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartId {
+    /// Its number.
+    pub part: u32,
+    /// The round.
+    pub round: u16,
 }
 
 impl fmt::Display for Pair {

@@ -10,7 +10,7 @@ use crate::establish::exchange_hellos;
 use crate::establish::tls::Tls;
 use crate::identity::{Identity, PublicKey};
 use crate::io_threads;
-use crate::relay::wire::Reply;
+use crate::relay::wire::{Reply, Sign};
 use crate::relay::{Join, Label, Times};
 use vesica_channel::{ChannelError, Frame, Kind, MAX_PAYLOAD};
 
@@ -40,6 +40,16 @@ pub fn join(bytes: &[u8]) -> Option<Vec<u8>> {
     Join::decode(bytes).ok().flatten().map(|(join, _)| join.encode())
 }
 
+/// The signs that a relay takes these bytes for, encoded again, up to the first that is none.
+pub fn signs(bytes: &[u8]) -> Vec<u8> {
+    let (mut left, mut again) = (bytes, Vec::new());
+    while let Ok(Some((sign, length))) = Sign::decode(left) {
+        again.extend(sign.encode());
+        left = &left[length..];
+    }
+    again
+}
+
 /// The replies that a party takes these bytes for, encoded again, up to the first that is none.
 pub fn replies(bytes: &[u8]) -> Vec<u8> {
     let (mut left, mut again) = (bytes, Vec::new());
@@ -65,7 +75,8 @@ pub fn through_relay(
     let label = Label::of_run(party.public_key(), partner, run);
     let (asked, until) = (Join::Run { label, partner: *partner }, Instant::now() + within);
     let socket = TcpStream::connect(relay.0)?;
-    crate::relay::join(&socket, &tls, &asked, &Times::default(), until, &|| false, &mut || ())
+    let goes_on: (&dyn Fn() -> bool, &dyn Fn() -> bool) = (&|| false, &|| true);
+    crate::relay::join(&socket, &tls, &asked, &Times::default(), until, goes_on, &mut || ())
         .map_err(|apart| io::Error::other(format!("{apart:?}")))?;
     socket.set_read_timeout(None).and_then(|()| socket.set_write_timeout(None))?;
     Ok(socket)

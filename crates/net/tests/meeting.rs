@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use common::{Listener, MAGIC, dial, identities, impatient, options, patient, raw_hello, receive, rng};
 use vesica_channel::{Channel, ChannelError, Fault};
 use vesica_net::{
-    Address, Connection, ConnectionSecurity, Identity, NetError, NetEvent, PublicKey, RetryReason,
+    Address, Connection, ConnectionSecurity, Identity, NetError, NetEvent, PartCall, PublicKey, RetryReason,
     StrangerReason, establish, meet_to_stay,
 };
 
@@ -414,9 +414,10 @@ fn those_who_have_met_meet_again_under_other_keys() {
         let (mut run, place) = met.unwrap();
         assert!(place.is_here());
         assert_eq!(receive(&mut run, 3).unwrap(), b"RUN");
-        let keys = Some((&first, &second_key));
-        let part = place.meet_again(keys, b"part", &patient(), &|| true, &mut rng(2)).unwrap().unwrap();
-        let gone = place.meet_again(keys, b"part", &patient(), &|| run.readable() == 0, &mut rng(3)).unwrap();
+        let call = PartCall { keys: Some((&first, &second_key)), tag: [9; 32], part: u32::MAX, round: 0 };
+        let part = place.meet_again(&call, b"part", &patient(), &|| true, &mut rng(2)).unwrap().unwrap();
+        let gone =
+            place.meet_again(&call, b"part", &patient(), &|| run.readable() == 0, &mut rng(3)).unwrap();
         assert!(gone.is_none(), "nobody comes, and the partner says so over the run's connection");
         (run, part)
     });
@@ -430,12 +431,60 @@ fn those_who_have_met_meet_again_under_other_keys() {
     // The key of the identity is not that of the run.
     let foreign = dial(address, Some((two, first_key)), &impatient()).map(drop).unwrap_err();
     assert_eq!(foreign.fault(), Fault::Identity, "{foreign}");
-    let keys = Some((&second, &first_key));
-    let part = place.meet_again(keys, b"PART", &patient(), &|| true, &mut rng(5)).unwrap();
+    // A worker needs no more than this, and the key made for the run.
+    let route = place.route(Some(first_key), [9; 32]).unwrap();
+    let part = route.meet(Some(&second), (3, 0), b"PART", &patient(), &|| true, &mut rng(5)).unwrap();
     run.send(b"over").and_then(|()| run.flush()).unwrap();
     let (_, mut there) = here.join().unwrap();
     let mut part = part.unwrap();
     assert_eq!(part.peer_key(), Some(&first_key));
     assert_eq!(receive(&mut part, 4).unwrap(), b"part");
     assert_eq!(receive(&mut there, 4).unwrap(), b"PART");
+}
+
+/// A side that takes up the run listens for nothing else. Whoever opens a part meanwhile is turned away, and comes again.
+#[test]
+fn flaw_a_part_is_opened_while_the_run_is_taken_up() {
+    let ((one, two), (first, second)) = (identities(), identities());
+    let (one_key, two_key, first_key, second_key) = (key(&one), key(&two), key(&first), key(&second));
+    let (sender, place) = mpsc::channel();
+    let here = thread::spawn(move || {
+        let security = ConnectionSecurity::Tls { identity: &one, peer: &two_key };
+        let address = Address::Listen("127.0.0.1:0".to_owned());
+        let mut tell = |event| {
+            if let NetEvent::Listening(address) = event {
+                sender.send(address).unwrap();
+            }
+        };
+        let met = meet_to_stay(&address, &security, b"run", &patient(), &mut rng(1), &mut tell);
+        let (run, place) = met.unwrap();
+        drop(run);
+        let run = place.take_up(b"again", &patient(), &mut rng(2), &mut |_| ()).unwrap().unwrap();
+        let call = PartCall { keys: Some((&first, &second_key)), tag: [9; 32], part: u32::MAX, round: 0 };
+        let part = place.meet_again(&call, b"part", &patient(), &|| true, &mut rng(3)).unwrap().unwrap();
+        (run, part)
+    });
+    let address = place.recv().unwrap();
+    let security = ConnectionSecurity::Tls { identity: &two, peer: &one_key };
+    let to = Address::Connect(address.to_string());
+    let met = meet_to_stay(&to, &security, b"RUN", &patient(), &mut rng(4), &mut |_| ());
+    let (run, place) = met.unwrap();
+    drop(run);
+    let route = place.route(Some(first_key), [9; 32]).unwrap();
+    let (mut run, mut part) = thread::scope(|scope| {
+        let part = scope.spawn(|| {
+            let met = route.meet(Some(&second), (3, 0), b"PART", &patient(), &|| true, &mut rng(5));
+            met.unwrap().unwrap()
+        });
+        // Time to be turned away.
+        thread::sleep(Duration::from_millis(500));
+        let run = place.take_up(b"AGAIN", &patient(), &mut rng(6), &mut |_| ()).unwrap().unwrap();
+        (run, part.join().unwrap())
+    });
+    let (mut run_there, mut part_there) = here.join().unwrap();
+    assert_eq!((run.peer_key(), part.peer_key()), (Some(&one_key), Some(&first_key)));
+    assert_eq!(receive(&mut run, 5).unwrap(), b"again");
+    assert_eq!(receive(&mut part, 4).unwrap(), b"part");
+    assert_eq!(receive(&mut run_there, 5).unwrap(), b"AGAIN");
+    assert_eq!(receive(&mut part_there, 4).unwrap(), b"PART");
 }

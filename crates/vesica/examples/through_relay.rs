@@ -62,7 +62,7 @@ fn run(parties: [&Identity; 2], log: u32, relay: Option<(SocketAddr, PublicKey)>
     let (told, listening) = mpsc::channel();
     thread::scope(|scope| {
         let via = relay.map(|(address, key)| {
-            Address::Via(Via { address: address.to_string(), key, run: String::new() })
+            Address::Via(Via { address: address.to_string(), key, run: String::new(), more: Vec::new() })
         });
         let other = via.clone();
         let sending = scope.spawn(move || {

@@ -12,7 +12,7 @@ use std::time::Instant;
 use rand_core::CryptoRng;
 use serde::Serialize;
 use vesica_channel::CancelToken;
-use vesica_net::relay::{Pair, RelayEvent, Rules, serve};
+use vesica_net::relay::{Pair, PartId, RelayEvent, Rules, serve};
 use vesica_net::{Address, Identity, PublicKey, StrangerReason};
 use vesica_protocols::Phase;
 use vesica_table::shown_path;
@@ -66,12 +66,29 @@ pub enum RelayNotice {
         /// Under which label.
         label: String,
     },
+    /// A key that was made for a run in parts may join the run's parts.
+    Granted {
+        /// Whose run.
+        key: String,
+        /// The run's tag.
+        label: String,
+    },
+    /// It may do so no longer.
+    Revoked {
+        /// Whose run.
+        key: String,
+        /// The run's tag.
+        label: String,
+    },
     /// Two streams are one connection.
     Paired {
         /// Whose; first who waited.
         keys: [String; 2],
         /// Under which label.
         label: String,
+        /// Which part of a run in parts, and in which round.
+        #[serde(flatten)]
+        part: Option<PartNotice>,
     },
     /// A pair has ended.
     Ended {
@@ -83,6 +100,9 @@ pub enum RelayNotice {
         bytes: [u64; 2],
         /// How long it lasted.
         seconds: f64,
+        /// As when it began.
+        #[serde(flatten)]
+        part: Option<PartNotice>,
     },
     /// Streams of a key waited, left, were paired or ended more often than is told of one by one.
     LeftOut {
@@ -96,6 +116,15 @@ pub enum RelayNotice {
         /// Pairs that go on to their end.
         pairs: usize,
     },
+}
+
+/// A part of a run, as a relay tells of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct PartNotice {
+    /// Its number.
+    pub part: u32,
+    /// The round.
+    pub round: u16,
 }
 
 impl RelayNotice {
@@ -194,7 +223,10 @@ impl Log<'_> {
     }
 
     fn notice(&self, event: RelayEvent, now: Instant) -> Option<RelayNotice> {
-        let of = |pair: Pair| (pair.keys.map(|key| key.short()), pair.label.short());
+        let of = |pair: Pair| {
+            let part = pair.part.map(|PartId { part, round }| PartNotice { part, round });
+            (pair.keys.map(|key| key.short()), pair.label.short(), part)
+        };
         Some(match event {
             RelayEvent::Listening(address) => {
                 RelayNotice::Listening { address: address.to_string(), key: self.own.to_string() }
@@ -213,13 +245,19 @@ impl Log<'_> {
                 RelayNotice::Waiting { key: key.short(), label: label.short() }
             }
             RelayEvent::Left { key, label } => RelayNotice::Left { key: key.short(), label: label.short() },
+            RelayEvent::Granted { key, label } => {
+                RelayNotice::Granted { key: key.short(), label: label.short() }
+            }
+            RelayEvent::Revoked { key, label } => {
+                RelayNotice::Revoked { key: key.short(), label: label.short() }
+            }
             RelayEvent::Paired(pair) => {
-                let (keys, label) = of(pair);
-                RelayNotice::Paired { keys, label }
+                let (keys, label, part) = of(pair);
+                RelayNotice::Paired { keys, label, part }
             }
             RelayEvent::Ended { pair, bytes, lasted } => {
-                let (keys, label) = of(pair);
-                RelayNotice::Ended { keys, label, bytes, seconds: lasted.as_secs_f64() }
+                let (keys, label, part) = of(pair);
+                RelayNotice::Ended { keys, label, bytes, seconds: lasted.as_secs_f64(), part }
             }
             RelayEvent::Draining { streams } => RelayNotice::Stopping { pairs: streams / 2 },
             _ => return None,
@@ -230,7 +268,10 @@ impl Log<'_> {
 /// The key on the relay's list that an event is due to: of a pair the one that came to who waited.
 fn key_of(event: &RelayEvent) -> Option<PublicKey> {
     match event {
-        RelayEvent::Waiting { key, .. } | RelayEvent::Left { key, .. } => Some(*key),
+        RelayEvent::Waiting { key, .. }
+        | RelayEvent::Left { key, .. }
+        | RelayEvent::Granted { key, .. }
+        | RelayEvent::Revoked { key, .. } => Some(*key),
         RelayEvent::Paired(pair) | RelayEvent::Ended { pair, .. } => Some(pair.keys[1]),
         _ => None,
     }
@@ -275,7 +316,7 @@ mod tests {
             Ok(3)
         );
         let rules = job(&keys).unwrap().rules;
-        assert_eq!((rules.max_streams, rules.waiting, rules.paired), (10, 1, 1), "each key has its share");
+        assert_eq!((rules.max_streams, rules.waiting, rules.paired), (10, 2, 2), "each key has its share");
         assert!(job(&[keys[0].clone(), keys[0].clone()]).is_err(), "one party is none to relay for");
 
         std::fs::write(&path, format!("{}\nvesica-pub1-short\n", keys[0])).unwrap();
@@ -302,7 +343,7 @@ mod tests {
     fn notices_hold_eight_characters_and_strangers_do_not_fill_the_disk() {
         let keys = [1, 2].map(|byte| PublicKey::from_bytes([byte; 32]));
         let label = vesica_net::relay::Label::of_run(&keys[0], &keys[1], "");
-        let paired = notices([RelayEvent::Paired(Pair { keys, label })]);
+        let paired = notices([RelayEvent::Paired(Pair { keys, label, part: None })]);
         let line = paired[0].to_json_line(Instant::now()).unwrap();
         let value: serde_json::Value = serde_json::from_str(&line).unwrap();
         assert_eq!((&value["event"], value["label"].as_str().unwrap().len()), (&"paired".into(), 8));
@@ -319,7 +360,7 @@ mod tests {
         let label = vesica_net::relay::Label::of_run(&keys[0], &keys[1], "");
         let bytes = [0; 2];
         let (key, pair, lasted) =
-            (keys[0], Pair { keys: [keys[1], keys[0]], label }, Instant::now().elapsed());
+            (keys[0], Pair { keys: [keys[1], keys[0]], label, part: None }, Instant::now().elapsed());
         for event in [
             RelayEvent::Waiting { key, label },
             RelayEvent::Left { key, label },

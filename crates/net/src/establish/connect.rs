@@ -19,10 +19,10 @@ use crate::connection::Connection;
 use crate::error::{NetError, RetryReason};
 use crate::identity::PublicKey;
 use crate::relay::{self, Join, JoinError, Refusal, Times};
-use vesica_channel::ChannelError;
+use vesica_channel::{CancelToken, ChannelError};
 
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Where a connection begins.
 pub(super) struct Route<'a> {
@@ -33,11 +33,19 @@ pub(super) struct Route<'a> {
 
 /// What leads from a relay to the partner.
 pub(super) struct AtRelay {
-    pub(super) key: PublicKey,
     pub(super) tls: Tls,
     pub(super) join: Join,
     /// Which end of TLS we are with the partner.
     pub(super) role: Role,
+}
+
+impl AtRelay {
+    /// To a partner whose key on the connection is `theirs`, where ours is `ours`: neither listens, so the smaller key is the
+    /// TLS client.
+    pub(super) fn new(tls: Tls, join: Join, ours: &PublicKey, theirs: &PublicKey) -> Self {
+        let role = if ours < theirs { Role::Client } else { Role::Server };
+        Self { tls, join, role }
+    }
 }
 
 /// Refuses what cannot be connected to.
@@ -49,7 +57,7 @@ pub(super) fn check_target(text: &str) -> Result<(), NetError> {
     Ok(())
 }
 
-/// Connects; none where the partner is no longer wanted.
+/// Connects; none where the partner is no longer wanted, or a relay says that nobody comes any more.
 pub(super) fn connect(
     route: &Route<'_>,
     tls: Option<Tls>,
@@ -60,13 +68,14 @@ pub(super) fn connect(
 ) -> Result<Option<Connection>, NetError> {
     check_target(route.text)?;
     let patience = Patience::new(&opener.options);
-    let seeker = Seeker { route, tls, patience, opener };
+    let seeker = Seeker { route, tls, patience, opener, wanted };
     let mut pause = FIRST_PAUSE;
     let mut last: Option<RetryReason> = None;
     while wanted() {
         let reason = match seeker.attempt(rng, on_event) {
             Ok(channel) => return Ok(Some(channel)),
             Err(Miss::Fatal(error)) => return Err(error),
+            Err(Miss::Over) => return Ok(None),
             Err(Miss::Again(reason)) => reason,
         };
         // An attempt for which the time did not suffice says less than the one before.
@@ -89,11 +98,13 @@ pub(super) fn connect(
 }
 
 /// Why an attempt did not lead to the partner.
-enum Miss {
+pub(crate) enum Miss {
     /// Nobody is there yet.
     Again(RetryReason),
     /// Trying again is of no use.
     Fatal(NetError),
+    /// Nobody is waited for any more.
+    Over,
 }
 
 impl From<io::Error> for Miss {
@@ -107,6 +118,7 @@ struct Seeker<'a> {
     tls: Option<Tls>,
     patience: Patience<'a>,
     opener: &'a Opener,
+    wanted: Wanted<'a>,
 }
 
 impl Seeker<'_> {
@@ -154,19 +166,16 @@ impl Seeker<'_> {
         on_event: &mut dyn FnMut(NetEvent),
     ) -> Result<Connection, Miss> {
         let deadline = Instant::now() + HANDSHAKE_LIMIT.min(self.patience.left());
-        let socket = self.dial(address, deadline).map_err(|miss| self.at_relay(miss))?;
-        // A port that nobody listens on may be given to this very connection, which then meets itself.
-        if socket.local_addr()? == socket.peer_addr()? {
-            return Err(self.at_relay(Miss::Again(RetryReason::Refused)));
-        }
+        let socket = dial(address, deadline, self.patience.cancel).map_err(|miss| self.at_relay(miss))?;
         let stop = || self.patience.cancel.is_cancelled();
         let (role, deadline) = match &self.route.relay {
             None => (Role::Client, deadline),
             Some(relay) => {
                 let until = Instant::now() + self.patience.left();
                 let waits = &mut || on_event(NetEvent::AtRelay { relay: address });
-                relay::join(&socket, &relay.tls, &relay.join, &Times::default(), until, &stop, waits)
-                    .map_err(|error| self.judge_join(address, relay, error))?;
+                let ends: (&dyn Fn() -> bool, &dyn Fn() -> bool) = (&stop, self.wanted);
+                relay::join(&socket, &relay.tls, &relay.join, &Times::default(), until, ends, waits)
+                    .map_err(|error| judge_join(self.route.text, address, &relay.tls, error))?;
                 (relay.role, Instant::now() + HANDSHAKE_LIMIT)
             }
         };
@@ -181,20 +190,6 @@ impl Seeker<'_> {
             (Miss::Again(reason), Some(_)) => Miss::Again(RetryReason::Relay(Box::new(reason))),
             (miss, _) => miss,
         }
-    }
-
-    fn judge_join(&self, address: SocketAddr, at: &AtRelay, error: JoinError) -> Miss {
-        let relay = self.route.text.to_owned();
-        Miss::Fatal(match error {
-            JoinError::OtherKey(presented) => NetError::WrongRelay { relay, expected: at.key, presented },
-            JoinError::NotARelay => NetError::NotARelay { address },
-            JoinError::Refused(Refusal::Busy) => return self.at_relay(Miss::Again(RetryReason::Busy)),
-            JoinError::Refused(refusal) => NetError::RefusedByRelay { relay, ours: *at.tls.ours(), refusal },
-            JoinError::Nobody => return Miss::Again(RetryReason::NotThere),
-            JoinError::Lost(reason) => return self.at_relay(Miss::Again(reason)),
-            JoinError::Stopped => ChannelError::Cancelled.into(),
-            JoinError::Ours(error) => error,
-        })
     }
 
     fn judge(&self, address: SocketAddr, trouble: Trouble) -> Miss {
@@ -223,32 +218,61 @@ impl Seeker<'_> {
             (Trouble::Io(reason), _) => return Miss::Again(reason),
         })
     }
+}
 
-    /// A TCP connection, made without blocking, so that it can be given up at any moment.
-    fn dial(&self, address: SocketAddr, deadline: Instant) -> Result<TcpStream, Miss> {
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-        socket.set_nonblocking(true)?;
-        match socket.connect(&address.into()) {
-            Ok(()) => return Ok(socket.into()),
-            Err(error) if in_progress(&error) => {}
-            Err(error) => return Err(error.into()),
+/// What keeps us from going through a relay, as what it is told.
+pub(crate) fn judge_join(relay: &str, address: SocketAddr, tls: &Tls, error: JoinError) -> Miss {
+    let again = |reason| Miss::Again(RetryReason::Relay(Box::new(reason)));
+    let relay = relay.to_owned();
+    Miss::Fatal(match (error, tls.peers()) {
+        (JoinError::OtherKey(presented), [expected, ..]) => {
+            NetError::WrongRelay { relay, expected: *expected, presented }
         }
-        loop {
-            self.patience.cancel.check().map_err(|error| Miss::Fatal(error.into()))?;
-            if Instant::now() >= deadline {
-                return Err(Miss::Again(RetryReason::NoAnswer));
-            }
-            let mut interest = [PollFd::new(&socket, PollFlags::OUT)];
-            match poll(&mut interest, Some(&timespec(POLL))) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => continue,
-                Ok(_) => {}
-                Err(error) => return Err(io::Error::from(error).into()),
-            }
-            return match socket.take_error()? {
-                Some(error) => Err(error.into()),
-                None => Ok(socket.into()),
-            };
+        (JoinError::NotARelay | JoinError::OtherKey(_), _) => NetError::NotARelay { address },
+        (JoinError::Refused(Refusal::Busy), _) => return again(RetryReason::Busy),
+        // Whoever holds it may be on its way back to a relay that was started again.
+        (JoinError::Refused(Refusal::NotGranted), _) => return again(RetryReason::NotGranted),
+        (JoinError::Refused(refusal), _) => NetError::RefusedByRelay { relay, ours: *tls.ours(), refusal },
+        (JoinError::Nobody, _) => return Miss::Again(RetryReason::NotThere),
+        (JoinError::Closed, _) => return Miss::Over,
+        (JoinError::Lost(reason), _) => return again(reason),
+        (JoinError::Stopped, _) => ChannelError::Cancelled.into(),
+        (JoinError::Ours(error), _) => error,
+    })
+}
+
+/// A TCP connection, made without blocking, so that it can be given up at any moment.
+pub(crate) fn dial(address: SocketAddr, deadline: Instant, cancel: &CancelToken) -> Result<TcpStream, Miss> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    match socket.connect(&address.into()) {
+        Ok(()) => return not_itself(socket.into()),
+        Err(error) if in_progress(&error) => {}
+        Err(error) => return Err(error.into()),
+    }
+    loop {
+        cancel.check().map_err(|error| Miss::Fatal(error.into()))?;
+        if Instant::now() >= deadline {
+            return Err(Miss::Again(RetryReason::NoAnswer));
         }
+        let mut interest = [PollFd::new(&socket, PollFlags::OUT)];
+        match poll(&mut interest, Some(&timespec(POLL))) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+        return match socket.take_error()? {
+            Some(error) => Err(error.into()),
+            None => not_itself(socket.into()),
+        };
+    }
+}
+
+/// A port that nobody listens on may be given to this very connection, which then meets itself.
+fn not_itself(socket: TcpStream) -> Result<TcpStream, Miss> {
+    match socket.local_addr()? == socket.peer_addr()? {
+        true => Err(Miss::Again(RetryReason::Refused)),
+        false => Ok(socket),
     }
 }
 

@@ -28,12 +28,14 @@ use super::{
 use crate::connection::Connection;
 use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::PublicKey;
-use vesica_channel::{Channel, ChannelError};
+use vesica_channel::{Channel, ChannelError, Fault};
 
 /// Callers that the system holds for us.
 const BACKLOG: i32 = 1024;
 /// Callers that are let in before the reports are looked at.
 const AT_A_TIME: usize = 32;
+/// How often a side that takes connections looks whether they are still wanted.
+const WHILE_PLAYING: Duration = Duration::from_millis(5);
 /// Stack of a visitor's thread.
 const STACK: usize = 512 << 10;
 
@@ -87,6 +89,35 @@ pub(super) fn gather(
         }
     }
     Ok(None)
+}
+
+/// Hands whoever has proven the key, and has sent a first message, to `each`, for as long as they are wanted. All have one
+/// door, so that nobody loses its place when another one comes in.
+pub(super) fn take_all(
+    (listener, text): (&TcpListener, &str),
+    tls: Option<Tls>,
+    opener: &Arc<Opener>,
+    wanted: Wanted<'_>,
+    rng: &mut dyn CryptoRng,
+    each: &mut dyn FnMut(Connection),
+) -> Result<(), NetError> {
+    let patience = Patience::new(&opener.options);
+    let failed = |error: &io::Error| NetError::Bind { address: text.to_owned(), cause: error.to_string() };
+    let mut door = Door::new(tls.map(Arc::new), opener.clone()).map_err(|error| failed(&error))?;
+    while wanted() {
+        patience.cancel.check()?;
+        door.wait(listener, WHILE_PLAYING, &patience)?;
+        door.let_in(listener, rng, &patience)?;
+        while let Ok(report) = door.reports.try_recv() {
+            match door.judge(report, false) {
+                Ok(Ok(channel)) => each(channel),
+                Ok(Err(_)) => {}
+                Err(error) if error.fault() == Fault::Partner => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Those of whom some have come.

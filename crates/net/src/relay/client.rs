@@ -2,14 +2,16 @@
 
 use std::io::{self, ErrorKind, Read};
 use std::net::TcpStream;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use rustls::Connection as TlsConnection;
 
 use super::Times;
 use super::records::{Records, handshake, put_out, say, take_in};
-use super::wire::{Join, PING, Refusal, Reply};
+use super::wire::{Join, Refusal, Reply, Sign};
 use crate::error::{NetError, RetryReason};
+use crate::establish::POLL;
 use crate::establish::handshake::Line;
 use crate::establish::tls::{RELAY_ALPN, Role, Tls};
 use crate::identity::PublicKey;
@@ -25,6 +27,8 @@ pub(crate) enum JoinError {
     Refused(Refusal),
     /// The partner did not come in time.
     Nobody,
+    /// The round of the part is over, or nobody is waited for any more.
+    Closed,
     /// The relay did not answer, or the connection to it broke.
     Lost(RetryReason),
     /// We were told to stop.
@@ -44,29 +48,80 @@ impl From<io::Error> for JoinError {
 }
 
 /// Joins at the relay at the other end of `socket`, and waits there for the partner until `until`. Then the socket is bare,
-/// and the next byte in it is the partner's. `waits` is called once the relay says that the partner is not there yet.
+/// and the next byte in it is the partner's. `waits` is called once the relay says that the partner is not there yet. `stop`
+/// ends everything, the end of `wanted` the wait for the partner only.
 pub(crate) fn join(
     socket: &TcpStream,
     tls: &Tls,
     join: &Join,
     times: &Times,
     until: Instant,
-    stop: &dyn Fn() -> bool,
+    (stop, wanted): (&dyn Fn() -> bool, &dyn Fn() -> bool),
     waits: &mut dyn FnMut(),
 ) -> Result<(), JoinError> {
-    let started = Instant::now();
-    let line = Line::new(socket, until.min(started + times.handshake), stop, &|_| ())?;
-    let (connection, presented) = tls.connection(Role::Client).map_err(JoinError::Ours)?;
-    let mut client = Client { tls: connection, records: Records::default(), line, text: Vec::new() };
-    let outcome = client.greet(join).and_then(|()| client.wait(times, until, waits)).and_then(|()| {
+    let deadline = until.min(Instant::now() + times.handshake);
+    let (mut client, presented) = Client::new((socket, tls), deadline, stop)?;
+    let outcome = client.greet(join).and_then(|()| client.wait(join, times, (until, wanted), waits));
+    let outcome = outcome.and_then(|()| {
         client.line.deadline = Instant::now() + 2 * times.handshake;
         client.hand_over()
     });
-    outcome.map_err(|trouble| match (presented.get(), trouble) {
+    outcome.map_err(|trouble| judged(trouble, tls, presented.get(), stop))
+}
+
+/// What a trouble with the relay is, given the key that it has presented.
+fn judged(
+    trouble: JoinError,
+    tls: &Tls,
+    presented: Option<&PublicKey>,
+    stop: &dyn Fn() -> bool,
+) -> JoinError {
+    match (presented, trouble) {
         _ if stop() => JoinError::Stopped,
         (Some(key), JoinError::NotARelay) if !tls.peers().contains(key) => JoinError::OtherKey(*key),
         (_, trouble) => trouble,
-    })
+    }
+}
+
+/// A grant that is open at the relay at the other end of a socket.
+pub(super) struct Held<'a> {
+    client: Client<'a>,
+    presented: Arc<OnceLock<PublicKey>>,
+    tls: &'a Tls,
+    stop: &'a dyn Fn() -> bool,
+}
+
+impl<'a> Held<'a> {
+    /// Asks for the grant, and waits until the relay says that it is open.
+    pub(super) fn open(
+        socket: &'a TcpStream,
+        tls: &'a Tls,
+        join: &Join,
+        times: &Times,
+        stop: &'a dyn Fn() -> bool,
+    ) -> Result<Self, JoinError> {
+        let (client, presented) = Client::new((socket, tls), Instant::now() + times.handshake, stop)?;
+        let mut held = Self { client, presented, tls, stop };
+        let opened = held.client.greet(join).and_then(|()| {
+            while !held.client.hear_wait()? {
+                if held.client.next()? {
+                    return Err(JoinError::Lost(RetryReason::ClosedEarly));
+                }
+            }
+            Ok(())
+        });
+        match opened {
+            Ok(()) => Ok(held),
+            Err(trouble) => Err(judged(trouble, tls, held.presented.get(), stop)),
+        }
+    }
+
+    /// Holds it open until the relay is lost, or until we are told to stop. `over` gives a round that is over and of which the
+    /// relay has not been told.
+    pub(super) fn hold(&mut self, times: &Times, over: &mut dyn FnMut() -> Option<u16>) -> JoinError {
+        let trouble = self.client.hold(times, over).err().unwrap_or(JoinError::NotARelay);
+        judged(trouble, self.tls, self.presented.get(), self.stop)
+    }
 }
 
 /// A party's TLS with the relay.
@@ -78,7 +133,17 @@ struct Client<'a> {
     text: Vec<u8>,
 }
 
-impl Client<'_> {
+impl<'a> Client<'a> {
+    fn new(
+        (socket, tls): (&'a TcpStream, &Tls),
+        deadline: Instant,
+        stop: &'a dyn Fn() -> bool,
+    ) -> Result<(Self, Arc<OnceLock<PublicKey>>), JoinError> {
+        let line = Line::new(socket, deadline, stop, &|_| ())?;
+        let (tls, presented) = tls.connection(Role::Client).map_err(JoinError::Ours)?;
+        Ok((Self { tls, records: Records::default(), line, text: Vec::new() }, presented))
+    }
+
     fn greet(&mut self, join: &Join) -> Result<(), JoinError> {
         handshake(&mut self.tls, &mut self.records, &mut self.line, &mut self.text)?;
         if self.tls.alpn_protocol() != Some(RELAY_ALPN) {
@@ -87,38 +152,93 @@ impl Client<'_> {
         Ok(say(&mut self.tls, &join.encode(), false, &mut self.line)?)
     }
 
+    /// The next reply that is whole.
+    fn reply(&mut self) -> Result<Option<Reply>, JoinError> {
+        let reply = Reply::decode(&self.text).map_err(|_| JoinError::NotARelay)?;
+        Ok(reply.map(|(reply, length)| {
+            self.text.drain(..length);
+            reply
+        }))
+    }
+
     /// Until the relay has said PAIRED.
-    fn wait(&mut self, times: &Times, until: Instant, waits: &mut dyn FnMut()) -> Result<(), JoinError> {
+    fn wait(
+        &mut self,
+        join: &Join,
+        times: &Times,
+        (until, wanted): (Instant, &dyn Fn() -> bool),
+        waits: &mut dyn FnMut(),
+    ) -> Result<(), JoinError> {
         let (mut heard, mut ping) = (Instant::now(), Instant::now() + times.beat);
         let mut waiting = false;
         loop {
-            while let Some((reply, length)) = Reply::decode(&self.text).map_err(|_| JoinError::NotARelay)? {
-                self.text.drain(..length);
+            while let Some(reply) = self.reply()? {
                 match reply {
                     Reply::Wait if std::mem::replace(&mut waiting, true) => {}
                     Reply::Wait => waits(),
-                    Reply::Paired { part: 0 } => return Ok(()),
-                    // This is no part, so it has neither a number nor an end of its round.
-                    Reply::Paired { .. } | Reply::Closed => return Err(JoinError::NotARelay),
+                    Reply::Paired { part } if join.is_answered_by(part) => return Ok(()),
+                    Reply::Closed if matches!(join, Join::Part { .. }) => return Err(JoinError::Closed),
                     Reply::Refused(refusal) => return Err(JoinError::Refused(refusal)),
+                    Reply::Paired { .. } | Reply::Closed => return Err(JoinError::NotARelay),
                 }
             }
             // Until its first answer the relay has no longer than a handshake may take.
             let patience = if waiting { times.silence } else { times.handshake };
-            self.line.deadline = ping.min(until).min(heard + patience);
+            self.line.deadline = ping.min(until).min(Instant::now() + POLL);
             match self.next() {
                 Ok(true) => return Err(JoinError::Lost(RetryReason::ClosedEarly)),
                 Ok(false) => heard = Instant::now(),
                 Err(error) if error.kind() != ErrorKind::TimedOut => return Err(error.into()),
+                Err(_) if !wanted() => return Err(JoinError::Closed),
                 Err(_) if Instant::now() >= until => return Err(JoinError::Nobody),
                 Err(_) if heard.elapsed() >= patience => return Err(JoinError::Lost(RetryReason::NoAnswer)),
+                Err(_) if Instant::now() < ping => {}
                 Err(_) => {
-                    self.line.deadline = Instant::now() + times.handshake;
-                    say(&mut self.tls, &[PING], false, &mut self.line)?;
+                    self.say(Sign::Ping, times)?;
                     ping = Instant::now() + times.beat;
                 }
             }
         }
+    }
+
+    /// Says and hears what keeps a grant open. It never ends well.
+    fn hold(&mut self, times: &Times, over: &mut dyn FnMut() -> Option<u16>) -> Result<(), JoinError> {
+        let (mut heard, mut ping) = (Instant::now(), Instant::now() + times.beat);
+        loop {
+            while self.hear_wait()? {}
+            if let Some(round) = over() {
+                self.say(Sign::Over { round }, times)?;
+            }
+            self.line.deadline = ping.min(Instant::now() + POLL);
+            match self.next() {
+                Ok(true) => return Err(JoinError::Lost(RetryReason::ClosedEarly)),
+                Ok(false) => heard = Instant::now(),
+                Err(error) if error.kind() != ErrorKind::TimedOut => return Err(error.into()),
+                Err(_) if heard.elapsed() >= times.silence => {
+                    return Err(JoinError::Lost(RetryReason::NoAnswer));
+                }
+                Err(_) if Instant::now() < ping => {}
+                Err(_) => {
+                    self.say(Sign::Ping, times)?;
+                    ping = Instant::now() + times.beat;
+                }
+            }
+        }
+    }
+
+    /// Whether the relay has said WAIT, which is all that it may say on a grant that it has not refused.
+    fn hear_wait(&mut self) -> Result<bool, JoinError> {
+        match self.reply()? {
+            None => Ok(false),
+            Some(Reply::Wait) => Ok(true),
+            Some(Reply::Refused(refusal)) => Err(JoinError::Refused(refusal)),
+            Some(Reply::Paired { .. } | Reply::Closed) => Err(JoinError::NotARelay),
+        }
+    }
+
+    fn say(&mut self, sign: Sign, times: &Times) -> io::Result<()> {
+        self.line.deadline = Instant::now() + times.handshake;
+        say(&mut self.tls, &sign.encode(), false, &mut self.line)
     }
 
     /// close_notify of the relay, ours, and the relay's bare byte.

@@ -12,7 +12,7 @@ use rustls::Connection as TlsConnection;
 use vesica_channel::CancelToken;
 
 use super::copy::pass_on;
-use super::pairing::{Ends, Pairing};
+use super::pairing::{Ends, NotIn, Pairing, RunKey};
 use super::records::{Records, handshake, say, take_in};
 use super::stream::{Meeting, Stream};
 use super::wire::{Join, Refusal, Reply};
@@ -90,8 +90,22 @@ struct Greeted {
     text: Vec<u8>,
 }
 
+/// Who has come and stays.
+enum Seated {
+    Stream(Joined),
+    Grant(Held),
+}
+
+/// A party that holds a grant.
+struct Held {
+    stream: Arc<Stream>,
+    run_key: RunKey,
+    records: Records,
+    text: Vec<u8>,
+}
+
 /// A stream that waits or is paired.
-struct Seated {
+struct Joined {
     stream: Arc<Stream>,
     /// Who has waited for it.
     partner: Option<Arc<Stream>>,
@@ -99,10 +113,20 @@ struct Seated {
     text: Vec<u8>,
 }
 
+/// What a party may have.
+enum Asked {
+    /// A stream, of a part if it has a number.
+    Stream(Ends, Option<u32>),
+    /// A grant.
+    Grant(RunKey),
+}
+
 /// Why there is no stream.
 enum NoStream {
     Stranger(StrangerReason),
     Refused(PublicKey, Refusal),
+    /// Of a part whose round is over.
+    TooLate,
 }
 
 impl From<io::Error> for NoStream {
@@ -177,9 +201,12 @@ impl Relay<'_> {
             .and_then(|line| self.greet(line, number, &socket, state));
         self.visitors().remove(number);
         match outcome {
-            Ok(seated) => self.stay(seated),
+            Ok(Seated::Stream(joined)) => self.stay(joined),
+            Ok(Seated::Grant(held)) => self.hold(held),
             // Whoever had to make room is of no interest.
             Err(_) if state.stopped() => {}
+            // Nor is whoever did not hear in time that a round is over.
+            Err(NoStream::TooLate) => {}
             Err(NoStream::Stranger(reason)) => (self.on_event)(RelayEvent::TurnedAway { from, reason }),
             Err(NoStream::Refused(key, refusal)) => {
                 (self.on_event)(RelayEvent::Refused { from, key, refusal })
@@ -203,35 +230,74 @@ impl Relay<'_> {
             }
         };
         let Greeted { key, asked, mut tls, records, text } = greeted;
-        let asked = if self.pairing.allows(&key) { asked } else { Err(Refusal::NotAllowed) };
-        let ends = match asked {
-            Ok(Join::Run { partner, .. }) if partner == key => Err(Refusal::Malformed),
-            Ok(Join::Run { partner, .. }) if !self.pairing.allows(&partner) => {
-                Err(Refusal::PartnerNotAllowed)
-            }
-            Ok(Join::Run { partner, label }) => Ok(Ends { from: key, to: partner, label }),
-            Ok(Join::Part { .. } | Join::Grant { .. }) => Err(Refusal::Parts),
-            Err(refusal) => Err(refusal),
-        };
-        let refusal = match ends {
-            Ok(ends) => {
-                let stream = Arc::new(Stream::new(number, ends, socket.clone(), tls));
+        let refusal = match asked.and_then(|asked| self.judge(key, asked)) {
+            Ok(Asked::Stream(ends, part)) => {
+                let stream = Stream::new(number, ends, socket.clone(), tls);
+                let stream = match part {
+                    Some(part) => stream.of_part(part, (key, ends.label)),
+                    None => stream,
+                };
+                let stream = Arc::new(stream);
                 match self.pairing.join(&stream) {
-                    Ok(partner) => return Ok(Seated { stream, partner, records, text }),
+                    Ok(partner) => return Ok(Seated::Stream(Joined { stream, partner, records, text })),
+                    Err(NotIn::Refused(refusal)) => {
+                        stream.say_last(Reply::Refused(refusal));
+                        Some(refusal)
+                    }
+                    Err(NotIn::Closed) => {
+                        stream.say_last(Reply::Closed);
+                        None
+                    }
+                }
+            }
+            Ok(Asked::Grant(run_key)) => {
+                let ends = Ends { from: key, to: run_key.0, label: run_key.1, round: None };
+                let stream = Arc::new(Stream::new(number, ends, socket.clone(), tls));
+                match self.pairing.grant(run_key, &stream) {
+                    Ok(()) => return Ok(Seated::Grant(Held { stream, run_key, records, text })),
                     Err(refusal) => {
                         stream.say_last(Reply::Refused(refusal));
-                        refusal
+                        Some(refusal)
                     }
                 }
             }
             Err(refusal) => {
                 // It may be gone already.
                 let _ = say(&mut tls, &Reply::Refused(refusal).encode(), true, &mut line);
-                refusal
+                Some(refusal)
             }
         };
         line.farewell();
-        Err(NoStream::Refused(key, refusal))
+        Err(refusal.map_or(NoStream::TooLate, |refusal| NoStream::Refused(key, refusal)))
+    }
+
+    /// What a party with that key may have of what it asks for.
+    fn judge(&self, key: PublicKey, asked: Join) -> Result<Asked, Refusal> {
+        let listed = |key: &PublicKey, refusal| if self.pairing.allows(key) { Ok(()) } else { Err(refusal) };
+        match asked {
+            Join::Run { partner, label } => {
+                listed(&key, Refusal::NotAllowed)?;
+                Ok(Asked::Stream(self.served(Ends { from: key, to: partner, label, round: None })?, None))
+            }
+            Join::Part { tag, partner, part, round } => {
+                let granter = self.pairing.granter(&(key, tag)).ok_or(Refusal::NotGranted)?;
+                let ends = Ends { from: granter, to: partner, label: tag, round: Some(round) };
+                Ok(Asked::Stream(self.served(ends)?, Some(part)))
+            }
+            Join::Grant { run_key, tag } => {
+                listed(&key, Refusal::NotAllowed)?;
+                if run_key == key { Err(Refusal::Malformed) } else { Ok(Asked::Grant((run_key, tag))) }
+            }
+        }
+    }
+
+    /// The same ends, if a stream may have them.
+    fn served(&self, ends: Ends) -> Result<Ends, Refusal> {
+        match ends.from != ends.to {
+            true if self.pairing.allows(&ends.to) => Ok(ends),
+            true => Err(Refusal::PartnerNotAllowed),
+            false => Err(Refusal::Malformed),
+        }
     }
 
     fn shake_hands(&self, line: &mut Line<'_>, state: &State) -> io::Result<Greeted> {
@@ -240,8 +306,8 @@ impl Relay<'_> {
         handshake(&mut tls, &mut records, line, &mut text)?;
         let key = presented.get().copied().filter(|_| tls.alpn_protocol() == Some(RELAY_ALPN));
         let Some(key) = key else { return Err(ErrorKind::InvalidData.into()) };
-        // Anybody can make a key. Whoever has one that is not on the list may still have to make room.
-        if self.pairing.allows(&key) {
+        // Anybody can make a key. Whoever has one that nobody knows may still have to make room.
+        if self.pairing.allows(&key) || self.pairing.is_granted(&key) {
             state.reached(Stage::Proven);
         }
         loop {
@@ -262,21 +328,22 @@ impl Relay<'_> {
     }
 
     /// A stream's time here, until both parties of its pair have sent all, or one of them is gone.
-    fn stay(&self, seated: Seated) {
-        let Seated { stream, partner, records, text } = seated;
+    fn stay(&self, joined: Joined) {
+        let Joined { stream, partner, records, text } = joined;
         let (key, label) = (stream.ends.from, stream.ends.label);
         // A write takes a moment only, unless the party reads nothing; then its socket is shut.
         let _ = stream.socket.set_write_timeout(Some(self.times.handshake));
         if let Some(partner) = partner {
+            let part = stream.meeting().and_then(|(meeting, _)| meeting.pair.part);
             for stream in [&partner, &stream] {
-                stream.say_last(Reply::Paired { part: 0 });
+                stream.say_last(Reply::Paired { part: part.map_or(0, |part| part.part) });
             }
         } else {
             // If that fails, so does the next read.
             let _ = stream.say_wait();
             (self.on_event)(RelayEvent::Waiting { key, label });
         }
-        let ready = stream.attend(records, text, &self.times);
+        let ready = stream.attend(records, text, &self.times, None);
         let Some((meeting, side)) = stream.meeting().filter(|_| ready) else {
             self.pairing.leave(&stream);
             if let Some((meeting, _)) = stream.meeting() {
@@ -291,6 +358,23 @@ impl Relay<'_> {
             (self.on_event)(RelayEvent::Left { key, label });
         }
         self.pairing.leave(&stream);
+    }
+
+    /// A grant's time here, until it ends.
+    fn hold(&self, held: Held) {
+        let Held { stream, run_key, records, text } = held;
+        let (key, label) = (stream.ends.from, stream.ends.label);
+        let _ = stream.socket.set_write_timeout(Some(self.times.handshake));
+        let _ = stream.say_wait();
+        (self.on_event)(RelayEvent::Granted { key, label });
+        let mut over = |round| {
+            let vain = self.pairing.end_round(&run_key, round);
+            vain.iter().for_each(|stream| stream.say_last(Reply::Closed));
+        };
+        stream.attend(records, text, &self.times, Some(&mut over));
+        stream.shut();
+        self.pairing.revoke(&run_key, &stream);
+        (self.on_event)(RelayEvent::Revoked { key, label });
     }
 
     fn pass_on(&self, meeting: &Meeting, side: usize) {

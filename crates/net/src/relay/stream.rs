@@ -11,24 +11,43 @@ use std::time::{Duration, Instant};
 
 use rustls::Connection as TlsConnection;
 
-use super::pairing::Ends;
+use super::pairing::{Ends, RunKey};
 use super::records::{Records, say, take_in};
-use super::wire::{PING, Reply};
+use super::wire::{Reply, Sign};
 use super::{Pair, Times};
 
-/// A stream that has joined.
+/// A stream that has joined, or holds a grant.
 pub(super) struct Stream {
     pub(super) number: u64,
     pub(super) ends: Ends,
+    /// Which part of its run; 0 for a run.
+    pub(super) part: u32,
+    /// Under which grant it has joined, if it is that of a part.
+    pub(super) run_key: Option<RunKey>,
     pub(super) socket: Arc<TcpStream>,
     /// None once the socket is bare.
     tls: Mutex<Option<TlsConnection>>,
     meeting: OnceLock<(Arc<Meeting>, usize)>,
+    /// When the last word was said to it.
+    ended: OnceLock<Instant>,
 }
 
 impl Stream {
+    /// Of a run, or one that holds a grant.
     pub(super) fn new(number: u64, ends: Ends, socket: Arc<TcpStream>, tls: TlsConnection) -> Self {
-        Self { number, ends, socket, tls: Mutex::new(Some(tls)), meeting: OnceLock::new() }
+        let (meeting, ended) = (OnceLock::new(), OnceLock::new());
+        Self { number, ends, part: 0, run_key: None, socket, tls: Mutex::new(Some(tls)), meeting, ended }
+    }
+
+    /// The same of a part.
+    pub(super) fn of_part(self, part: u32, run_key: RunKey) -> Self {
+        Self { part, run_key: Some(run_key), ..self }
+    }
+
+    /// Ends it without a word. Its thread notices.
+    pub(super) fn shut(&self) {
+        // Fails if the party has gone by itself.
+        let _ = self.socket.shutdown(Shutdown::Both);
     }
 
     /// It has its partner, and is that side of the pair.
@@ -45,31 +64,38 @@ impl Stream {
     pub(super) fn say_last(&self, reply: Reply) {
         let mut tls = lock(&self.tls);
         let said = tls.as_mut().map(|tls| say(tls, &reply.encode(), true, &mut &*self.socket));
+        let _ = self.ended.set(Instant::now());
         if !matches!(said, Some(Ok(()))) {
-            // Its own thread finds that the party is gone.
-            let _ = self.socket.shutdown(Shutdown::Both);
+            self.shut();
         }
     }
 
-    /// Says that it has to wait, unless it has just been paired.
+    /// Says that it has to wait, or that its grant is open, unless the last word has been said.
     pub(super) fn say_wait(&self) -> io::Result<()> {
         let mut tls = lock(&self.tls);
-        match tls.as_mut().filter(|_| self.meeting().is_none()) {
+        match tls.as_mut().filter(|_| self.meeting().is_none() && self.ended.get().is_none()) {
             Some(tls) => say(tls, &Reply::Wait.encode(), false, &mut &*self.socket),
             None => Ok(()),
         }
     }
 
-    /// Hears what the party says until its close_notify. False: it is gone, or does not keep to the protocol.
-    pub(super) fn attend(&self, mut records: Records, mut text: Vec<u8>, times: &Times) -> bool {
+    /// Hears what the party says until its close_notify. False: it is gone, or does not keep to the protocol. `over` is told
+    /// of rounds that are over, where there may be any.
+    pub(super) fn attend(
+        &self,
+        mut records: Records,
+        mut text: Vec<u8>,
+        times: &Times,
+        mut over: Option<&mut dyn FnMut(u16)>,
+    ) -> bool {
         let (mut heard, mut beat) = (Instant::now(), Instant::now() + times.beat);
         loop {
-            if text.drain(..).any(|byte| byte != PING) {
+            if !self.understood(&mut text, &mut over) {
                 return false;
             }
             let now = Instant::now();
             if now >= beat {
-                let lingers = self.meeting().is_some_and(|(meeting, _)| meeting.lasted() >= times.handshake);
+                let lingers = self.ended.get().is_some_and(|ended| ended.elapsed() >= times.handshake);
                 if lingers || heard.elapsed() >= times.silence || self.say_wait().is_err() {
                     return false;
                 }
@@ -81,12 +107,27 @@ impl Stream {
                     let taken = lock(&self.tls).as_mut().map(|tls| take_in(tls, &record, &mut text));
                     match taken {
                         Some(Ok(false)) => {}
-                        Some(Ok(true)) => return text.iter().all(|&byte| byte == PING),
+                        Some(Ok(true)) => return self.understood(&mut text, &mut over) && text.is_empty(),
                         Some(Err(_)) | None => return false,
                     }
                 }
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
                 Err(_) => return false,
+            }
+        }
+    }
+
+    /// Takes what is whole from what the party has said. False: it is not what it may say.
+    fn understood(&self, text: &mut Vec<u8>, over: &mut Option<&mut dyn FnMut(u16)>) -> bool {
+        loop {
+            match (Sign::decode(text), &mut *over) {
+                (Ok(None), _) => return true,
+                (Ok(Some((Sign::Ping, length))), _) => drop(text.drain(..length)),
+                (Ok(Some((Sign::Over { round }, length))), Some(over)) => {
+                    text.drain(..length);
+                    over(round);
+                }
+                (Ok(Some((Sign::Over { .. }, _))), None) | (Err(_), _) => return false,
             }
         }
     }

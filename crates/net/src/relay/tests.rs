@@ -17,8 +17,11 @@ use crate::error::{NetError, RetryReason};
 use crate::establish::tls::{Role, Tls};
 use crate::{Address, Connection, ConnectionSecurity, Identity, NetEvent, Options, meet};
 
+mod grants;
+
 const PATIENCE: Duration = Duration::from_secs(30);
 const SOON: Duration = Duration::from_millis(400);
+const GOES_ON: (&dyn Fn() -> bool, &dyn Fn() -> bool) = (&|| false, &|| true);
 
 fn identity() -> Identity {
     Identity::generate().unwrap()
@@ -59,7 +62,7 @@ impl Running {
 
     fn via(&self, run: &str) -> Address {
         let key = *self.identity.public_key();
-        Address::Via(Via { address: self.address.to_string(), key, run: run.to_owned() })
+        Address::Via(Via { address: self.address.to_string(), key, run: run.to_owned(), more: Vec::new() })
     }
 
     /// A bare socket, for which this party waits as long as it takes.
@@ -79,7 +82,7 @@ impl Running {
         let tls = Tls::to_relay(party, *self.identity.public_key()).unwrap();
         let label = Label::of_run(party.public_key(), partner.public_key(), run);
         let asked = Join::Run { label, partner: *partner.public_key() };
-        join(&socket, &tls, &asked, times, Instant::now() + within, &|| false, &mut || ())?;
+        join(&socket, &tls, &asked, times, Instant::now() + within, GOES_ON, &mut || ())?;
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         Ok(socket)
     }
@@ -404,7 +407,7 @@ fn join_at(
         });
         let socket = TcpStream::connect(address).unwrap();
         let until = Instant::now() + PATIENCE;
-        let outcome = join(&socket, &tls, &asked, times, until, &|| false, &mut || ());
+        let outcome = join(&socket, &tls, &asked, times, until, GOES_ON, &mut || ());
         ended(outcome.map(drop), socket);
     });
 }
@@ -569,8 +572,8 @@ fn what_is_no_join_is_refused_with_a_reason() {
         (other_kind, Refusal::Malformed),
         (with_part, Refusal::Malformed),
         (run_join(&one, &one, ""), Refusal::Malformed),
-        (Join::Part { tag, partner: key, part: u32::MAX, round: 1 }.encode(), Refusal::Parts),
-        (Join::Grant { run_key: key, tag }.encode(), Refusal::Parts),
+        (Join::Part { tag, partner: key, part: u32::MAX, round: 1 }.encode(), Refusal::NotGranted),
+        (Join::Grant { run_key: *one.public_key(), tag }.encode(), Refusal::Malformed),
     ];
     for (bytes, refusal) in cases {
         let mut raw = Raw::new(&relay, &one);
@@ -618,11 +621,12 @@ fn a_relay_with_another_key_and_what_is_no_relay_are_told_apart() {
         socket.read_to_end(&mut Vec::new())
     });
     let key = *relay.identity.public_key();
-    let ssh = Address::Via(Via { address: address.to_string(), key, run: String::new() });
+    let ssh = Address::Via(Via { address: address.to_string(), key, run: String::new(), more: Vec::new() });
     let error = met(&ssh, &one, &two, PATIENCE, &mut |_| ()).unwrap_err();
     assert_eq!(error, NetError::NotARelay { address });
 
-    let nobody = Address::Via(Via { address: "127.0.0.1:9".to_owned(), key, run: String::new() });
+    let nobody =
+        Address::Via(Via { address: "127.0.0.1:9".to_owned(), key, run: String::new(), more: Vec::new() });
     let error = met(&nobody, &one, &two, SOON, &mut |_| ()).unwrap_err();
     assert!(matches!(&error, NetError::RelayUnreachable { last: RetryReason::Refused, .. }), "{error}");
     let error = met(&relay.via(""), &one, &two, SOON, &mut |_| ()).unwrap_err();
@@ -784,7 +788,9 @@ fn a_relay_that_stops_lets_pairs_end_and_sends_away_who_waits() {
     let [mut here, mut there] = pair([&via, &via], [&one, &two], PATIENCE);
     let mut waits = Raw::new(&relay, &one);
     waits.say(&run_join(&one, &two, "other"));
-    relay.until_waiting(&one);
+    // Not the one of the pair.
+    let other = Label::of_run(one.public_key(), two.public_key(), "other");
+    relay.until(|event| matches!(event, RelayEvent::Waiting { label, .. } if *label == other));
     relay.stop.cancel();
     assert_eq!(waits.hear_all(), Reply::Wait.encode());
     assert_eq!(
@@ -953,7 +959,7 @@ fn a_relay_cannot_put_anybody_in_the_partners_place() {
     let (party, partner, relay) = (identity(), identity(), identity());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let via = Address::Via(Via { address, key: *relay.public_key(), run: String::new() });
+    let via = Address::Via(Via { address, key: *relay.public_key(), run: String::new(), more: Vec::new() });
     let (larger, smaller) =
         if party.public_key() > partner.public_key() { (&party, &partner) } else { (&partner, &party) };
     thread::scope(|scope| {

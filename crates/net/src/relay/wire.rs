@@ -4,13 +4,14 @@
 //!  party  JOIN   u16 version · u8 kind 0 (run), 1 (part) · 32 label · 32 partner's key · u32 part · u16 round
 //!                u16 version · u8 kind 2 (grant) · 32 run key · 32 tag
 //!         PING   u8 1
+//!         OVER   u8 2 · u16 round      on a grant: parts of that round, and of those before it, are played no more
 //!  relay  WAIT   u8 1
 //!         PAIRED u8 2 · u32 part
 //!         REFUSED u8 3 · u8 reason
 //!         CLOSED u8 4
 //! ```
 //!
-//! A run has part 0 and round 0. A relay of this version decodes parts and grants and refuses them.
+//! A run has part 0 and round 0. WAIT also says that a grant is open.
 
 use thiserror::Error;
 use vesica_channel::codec::{CodecError, Reader, Writer};
@@ -22,6 +23,10 @@ use crate::identity::PublicKey;
 pub(crate) const VERSION: u16 = 2;
 /// A party that waits is alive.
 pub(crate) const PING: u8 = 1;
+/// Of a grant: a round is over.
+const OVER: u8 = 2;
+/// In the place of a part's number: any at which the partner waits.
+pub(crate) const ANY_PART: u32 = u32::MAX;
 
 /// What a party asks of a relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +68,7 @@ pub enum Refusal {
     /// It speaks another version.
     #[error("it speaks another version of the relay's protocol")]
     Version,
-    /// It does not serve parts of runs.
+    /// It does not serve parts of runs, as relays of earlier versions.
     #[error("it does not serve runs in parts")]
     Parts,
     /// What was asked cannot be: a partner with one's own key, a run with a part.
@@ -75,19 +80,23 @@ pub enum Refusal {
     /// The partner's key is not on its list, so it need not wait for it.
     #[error("the partner's key is not on its list")]
     PartnerNotAllowed,
+    /// Nobody who may do so holds a grant for that key and run, or does so no longer.
+    #[error("no grant is open for this part's run")]
+    NotGranted,
     /// A reason that this version does not know.
     #[error("its reason has number {0}, which this version does not know")]
     Other(u8),
 }
 
 impl Refusal {
-    const CODES: [(u8, Self); 6] = [
+    const CODES: [(u8, Self); 7] = [
         (1, Self::NotAllowed),
         (2, Self::Version),
         (3, Self::Parts),
         (4, Self::Malformed),
         (5, Self::Busy),
         (6, Self::PartnerNotAllowed),
+        (7, Self::NotGranted),
     ];
 
     fn code(self) -> u8 {
@@ -106,6 +115,16 @@ impl Refusal {
 }
 
 impl Join {
+    /// Whether a relay that has paired that part has done what was asked.
+    pub(super) fn is_answered_by(&self, paired: u32) -> bool {
+        match self {
+            Self::Run { .. } => paired == 0,
+            Self::Part { part: ANY_PART, .. } => paired != ANY_PART,
+            Self::Part { part, .. } => paired == *part,
+            Self::Grant { .. } => false,
+        }
+    }
+
     /// As it goes over the wire.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Writer::new();
@@ -157,6 +176,47 @@ impl Join {
             (_, 0, 0) => Ok(Self::Run { label, partner }),
             _ => Err(Refusal::Malformed),
         })
+    }
+}
+
+/// What a party says after its JOIN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// It is alive.
+    Ping,
+    /// On a grant: that round is over, and those before it.
+    Over {
+        /// Which.
+        round: u16,
+    },
+}
+
+impl Sign {
+    pub(crate) fn encode(self) -> Vec<u8> {
+        let mut out = Writer::new();
+        match self {
+            Self::Ping => out.u8(PING),
+            Self::Over { round } => out.u8(OVER).u16(round),
+        };
+        out.into_vec()
+    }
+
+    /// The sign that these bytes begin with, and its length; none if more bytes are needed.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Option<(Self, usize)>, CodecError> {
+        let mut reader = Reader::new(bytes);
+        match Self::read(&mut reader) {
+            Ok(sign) => Ok(Some((sign, bytes.len() - reader.left()))),
+            Err(CodecError::Truncated { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, CodecError> {
+        match reader.u8()? {
+            PING => Ok(Self::Ping),
+            OVER => Ok(Self::Over { round: reader.u16()? }),
+            _ => Err(CodecError::Invalid { what: "sign of a party" }),
+        }
     }
 }
 
@@ -246,6 +306,16 @@ mod tests {
             bytes[at] = 1;
             assert_eq!(Join::decode(&bytes), Err(Refusal::Malformed), "{at}");
         }
+    }
+
+    #[test]
+    fn signs_round_trip_and_others_are_none() {
+        for sign in [Sign::Ping, Sign::Over { round: 0 }, Sign::Over { round: u16::MAX }] {
+            let bytes = sign.encode();
+            assert_eq!(Sign::decode(&bytes), Ok(Some((sign, bytes.len()))));
+            assert_eq!(Sign::decode(&bytes[..bytes.len() - 1]), Ok(None));
+        }
+        assert!(Sign::decode(&[0]).is_err() && Sign::decode(&[3]).is_err());
     }
 
     #[test]
