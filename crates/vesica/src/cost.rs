@@ -1,17 +1,20 @@
 //! What a run would cost: traffic and memory by the registry's formulas, time by the nearest measured cell.
 
+mod budget;
 mod measured;
 
 use serde::Serialize;
 use vesica_ot::base::cache;
-use vesica_protocols::registry::{Entry, Gates, PROTOCOLS, Security, Shape};
+use vesica_protocols::registry::{Entry, Gates, Memory, PROTOCOLS, Security, Shape};
 use vesica_protocols::{Learns, Participant, ResultKind, Role, Sizes};
 
+use crate::memory::Bytes;
 use crate::parts::{self, Parts};
 use crate::plan::{self, PlanError};
 use crate::results::attached_bytes_per_row;
 use crate::settings::{self, Wanted};
 
+use budget::Layout;
 pub use measured::{COLUMNS, Cell, Conditions, Configuration, RECORDS, Time, sources};
 
 /// Bytes that reading a table and keeping its items take at most, a row.
@@ -62,6 +65,8 @@ pub struct Estimate {
     pub traffic: Parties,
     /// Bytes that each party needs at most, its items included.
     pub memory: Parties,
+    /// Bytes of temporary files, 0 for a party whose keys fit into its budget.
+    pub disk: Parties,
     /// What a helper sends and needs, in a protocol that has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub helper: Option<HelperCost>,
@@ -95,19 +100,20 @@ pub fn estimate(entry: &Entry, shape: &Shape, conditions: &Conditions) -> Option
         memory: entry.helper_memory(shape),
     });
     let gates = entry.gates_of(shape).map(GateCount::from);
-    Some(Estimate { traffic, memory, helper, gates, max_tested_keys: entry.max_tested_keys_of(shape), time })
+    let (disk, max_tested_keys) = (Parties { receiver: 0, sender: 0 }, entry.max_tested_keys_of(shape));
+    Some(Estimate { traffic, memory, disk, helper, gates, max_tested_keys, time })
 }
 
 impl Estimate {
-    /// That of a run in so many parts, of which this one is of a single part, if the protocol takes so much memory of a
-    /// receiver that keeps something of every part.
-    fn in_parts(self, parts: Parts, (whole, part): (Sizes, Sizes), receiver: u64) -> Self {
+    /// That of a run in so many parts, so many at once, of which this one is of a single part, if the protocol takes so much
+    /// memory of a receiver that keeps something of every part.
+    fn in_parts(self, (parts, lanes): (Parts, u16), (whole, part): (Sizes, Sizes), receiver: u64) -> Self {
         let count = parts.count() as u64;
         let times =
             |Parties { receiver, sender }| Parties { receiver: count * receiver, sender: count * sender };
         // The table and the split are of the whole set.
         let table = |items: usize| (TABLE_BYTES_PER_ROW + SPLIT_BYTES_PER_ROW) * items as u64;
-        let sender = self.memory.sender - TABLE_BYTES_PER_ROW * part.sender as u64;
+        let sender = (self.memory.sender - TABLE_BYTES_PER_ROW * part.sender as u64) * u64::from(lanes);
         Estimate {
             traffic: times(self.traffic),
             memory: Parties {
@@ -120,7 +126,7 @@ impl Estimate {
                 ..gates
             }),
             max_tested_keys: self.max_tested_keys.map(|keys| count * keys),
-            time: self.time.map(|time| time.repeated(parts.count())),
+            time: self.time.map(|time| time.in_parts(parts.count(), lanes)),
             ..self
         }
     }
@@ -149,6 +155,14 @@ pub enum Unfit {
     /// A helper's protocol has no parts.
     #[error("protocol {0} has a helper, which takes no part in a run of several parts")]
     HelperInParts(&'static str),
+    /// A side has too little memory.
+    #[error("the run may take {} of memory on the {role}'s side, more than `--memory` allows", Bytes(*needed))]
+    Memory {
+        /// Whose.
+        role: &'static str,
+        /// So much.
+        needed: u64,
+    },
     /// Base OTs are kept only among parties that follow the protocol.
     #[error("kept base OTs are secure only if both sides follow the protocol (`--security semi-honest`)")]
     KeptBaseOts,
@@ -160,6 +174,10 @@ pub struct Forecast {
     pub choice: plan::Choice,
     /// What it would cost.
     pub estimate: Estimate,
+    /// Into how many parts the run is split.
+    pub parts: Parts,
+    /// How many of them are played at once.
+    pub lanes: u16,
     /// All protocols, in the registry's order, the chosen one too.
     pub alternatives: Vec<Alternative>,
 }
@@ -175,30 +193,36 @@ pub fn forecast(
         Learns::Receiver => 0,
         Learns::Both => sizes.receiver.min(sizes.sender),
     };
-    let parts = Parts::new(wanted.parts).map_err(|_| Unfit::Parts)?;
+    let layout = Layout::of(asked, wanted, sizes, conditions)?;
+    let parts = layout.parts;
     let played = parts::sizes(parts, sizes);
     let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
+    let shape_of = |choice: &plan::Choice| Shape {
+        sizes: played,
+        parameters: choice.parameters,
+        learns: wanted.learns,
+        matches,
+        kept_base_ots: conditions.kept_base_ots
+            && choice.protocol.keeps_base_ots()
+            && cache::may_be_cached(choice.parameters.level),
+    };
     let cost = |choice: &plan::Choice| {
-        let name = choice.protocol.name;
-        if parts != Parts::ONE && choice.protocol.has_helper() {
-            return Err(Unfit::HelperInParts(name));
+        let (protocol, shape) = (choice.protocol, shape_of(choice));
+        if parts != Parts::ONE && protocol.has_helper() {
+            return Err(Unfit::HelperInParts(protocol.name));
         }
-        let shape = Shape {
-            sizes: played,
-            parameters: choice.parameters,
-            learns: wanted.learns,
-            matches,
-            kept_base_ots: conditions.kept_base_ots
-                && choice.protocol.keeps_base_ots()
-                && cache::may_be_cached(choice.parameters.level),
+        let estimate = estimate(protocol, &shape, conditions).ok_or(Unfit::Sizes(protocol.name))?;
+        let Memory { receiver, sender } = protocol.memory_of(&Shape { matches: 0, ..shape });
+        let of_part = Parties { receiver, sender };
+        let lanes = layout.lanes(sizes, of_part, conditions.threads);
+        let estimate = if parts == Parts::ONE {
+            estimate
+        } else {
+            // The receiver keeps of each part what its matches are found from.
+            let kept = protocol.memory_of(&Shape { sizes, ..shape }).receiver;
+            estimate.in_parts((parts, lanes), (sizes, played), kept)
         };
-        let estimate = estimate(choice.protocol, &shape, conditions).ok_or(Unfit::Sizes(name))?;
-        if parts == Parts::ONE {
-            return Ok(estimate);
-        }
-        // The receiver keeps of each part what its matches are found from.
-        let kept = choice.protocol.memory_of(&Shape { sizes, ..shape }).receiver;
-        Ok(estimate.in_parts(parts, (sizes, played), kept))
+        Ok((layout.within(estimate, sizes, of_part, lanes)?, lanes))
     };
     if parts != Parts::ONE && (wanted.result != ResultKind::Rows || conditions.kept_base_ots) {
         return Err(Unfit::Parts);
@@ -212,11 +236,12 @@ pub fn forecast(
         // A variant is one of the chosen protocol.
         let variant = wanted.variant.filter(|_| entry.name == choice.protocol.name);
         let planned = plan::choose(&named, Wanted { variant, ..wanted }, Some(played));
-        let outcome = planned.map_err(Unfit::from).and_then(|planned| cost(&planned));
+        let outcome = planned.map_err(Unfit::from).and_then(|planned| cost(&planned).map(|(cost, _)| cost));
         Alternative { protocol: entry, outcome }
     };
     let alternatives = PROTOCOLS.iter().map(alternative).collect();
-    Ok(Forecast { choice, estimate: cost(&choice)?, alternatives })
+    let (estimate, lanes) = cost(&choice)?;
+    Ok(Forecast { choice, estimate, parts, lanes, alternatives })
 }
 
 #[cfg(test)]

@@ -321,7 +321,7 @@ impl Error {
     fn parts(phase: Phase, error: &PartsError) -> Self {
         let (side, kind, remedy) = match error {
             PartsError::Link(error) => return Error::net(phase, error),
-            PartsError::Disk(error) => return Error::clone(error),
+            PartsError::Disk(error) | PartsError::Engine(error) => return Error::clone(error),
             PartsError::Excluded(_) => {
                 (Side::Both, Kind::Refused, "leave out `--parts` on both sides, or the other option")
             }

@@ -41,6 +41,8 @@ use crate::terms::Terms;
 
 mod on_disk;
 
+pub(crate) use on_disk::demand_in_memory;
+
 /// After this time without data from a stream, the user is told that the run waits for it.
 const QUIET_INPUT: Duration = Duration::from_secs(2);
 
@@ -213,7 +215,7 @@ pub(crate) fn prepare(
             "give a `--min-peer-rows` that is not above `--max-peer-rows`",
         ));
     }
-    check_parts(settings, pair)?;
+    check_parts(settings)?;
     if settings.match_id && settings.learns != Learns::Both {
         let message = "`--match-id` numbers the matching rows of both sides, and only one side learns them";
         return Err(Error::usage(
@@ -224,7 +226,6 @@ pub(crate) fn prepare(
     let terms = Terms::new(role, settings, rules);
     let terms = terms.with_base_ots(pair.cache_state()).with_helper(pair.helper.term());
     let terms = terms.with_offline(pair.before.asked());
-    let terms = if pair.via.is_some() { terms.in_one_part() } else { terms };
     if let Some(what) = terms.not_in_parts().filter(|_| settings.parts > 1) {
         let message = format!("`--parts` does not go together with {what}");
         return Err(Error::usage(message, "leave out one of the two"));
@@ -237,7 +238,7 @@ pub(crate) fn prepare(
 }
 
 /// Whether this side can have as many parts as it asks for.
-fn check_parts(settings: &Settings, pair: &Pair) -> Result<(), Error> {
+fn check_parts(settings: &Settings) -> Result<(), Error> {
     let (parts, most) = (settings.parts, settings.limits.max_parts);
     if !(1..=parts::MOST).contains(&parts) || !(1..=parts::MOST).contains(&most) {
         let message = format!("a run has 1 to {} parts", parts::MOST);
@@ -247,12 +248,6 @@ fn check_parts(settings: &Settings, pair: &Pair) -> Result<(), Error> {
         return Err(Error::usage(
             format!("`--parts {parts}` is above `--max-parts {most}`"),
             "give a `--parts` that is not above `--max-parts`",
-        ));
-    }
-    if parts > 1 && pair.via.is_some() {
-        return Err(Error::usage(
-            "a relay pairs whole runs, so `--parts` does not go together with `--via`",
-            "leave out `--parts`, or let one side listen (`--listen`) and the other one connect (`--connect`)",
         ));
     }
     Ok(())
@@ -272,10 +267,11 @@ pub(crate) fn converse(
     channel.cancel_on(reporter.cancel);
     reporter.connected(&channel);
     reporter.phase(Phase::Agree, 0);
-    let agreed = agree((settings, terms), items.len(), &mut channel, links.is_some(), &pair, reporter)?;
+    let (agreed, lanes) =
+        agree((settings, terms), items.len(), &mut channel, links.is_some(), &pair, reporter)?;
     if agreed.parts != Parts::ONE {
         let set = KeySet::InMemory(&items);
-        let selected = play_parts(settings, &agreed, set, (channel, links), reporter, rng)?;
+        let selected = play_parts((settings, lanes), &agreed, set, (channel, links), reporter, rng)?;
         let outcome = selected.and_then(Selected::into_matches).map(Outcome::Matches);
         return answered(settings, &agreed, &items, outcome, reporter);
     }
@@ -326,7 +322,7 @@ pub(crate) fn converse(
 }
 
 /// Agrees with the partner on the run, its parts among that, and compares its memory with the budget. `can_meet_again` says
-/// that parts can have connections of their own.
+/// that parts can have connections of their own. The result says how many parts may be played at once, too.
 fn agree(
     (settings, terms): (&Settings, &Terms),
     items: usize,
@@ -334,7 +330,7 @@ fn agree(
     can_meet_again: bool,
     pair: &Pair,
     reporter: &Reporter<'_>,
-) -> Result<Agreed, Error> {
+) -> Result<(Agreed, u16), Error> {
     let my_key = pair.my_key.as_ref();
     let budget = settings.memory.or_else(Budget::usual);
     let rows = reporter.rows().max(items as u64);
@@ -360,7 +356,27 @@ fn agree(
     let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
     let needed = reporter.agreed(&agreed, terms);
     agreed.check_memory(needed, budget, channel).map_err(|error| Error::session(Phase::Agree, &error))?;
-    Ok(agreed)
+    let lanes = lanes_in_memory(&agreed, settings, (needed, budget), reporter);
+    Ok((agreed, lanes))
+}
+
+/// How many parts a side with its keys in memory plays at once, if one takes `needed` bytes of the budget. What a receiver
+/// takes for its whole set has room for many.
+fn lanes_in_memory(
+    agreed: &Agreed,
+    settings: &Settings,
+    (needed, budget): (u64, Option<Budget>),
+    reporter: &Reporter<'_>,
+) -> u16 {
+    let each = match agreed.role() {
+        Role::Receiver => 0,
+        Role::Sender => agreed.memory_of_part(),
+    };
+    let fit = |budget: Budget| 1 + (budget.of_party().saturating_sub(needed)) / each.max(1);
+    let room = budget.map_or(u16::MAX, |budget| u16::try_from(fit(budget)).unwrap_or(u16::MAX));
+    let lanes = parts::lanes(agreed.parts, settings.threads(), room);
+    reporter.memory_bound(needed.saturating_add(each.saturating_mul(u64::from(lanes) - 1)));
+    lanes
 }
 
 /// The result for the caller and the report.
@@ -382,9 +398,9 @@ fn answered(
     Ok(Found { result, numbers, ..Found::default() })
 }
 
-/// The rest of the conversation where the run has several parts.
+/// The rest of the conversation where the run has several parts, so many of which are played at once.
 fn play_parts(
-    settings: &Settings,
+    (settings, lanes): (&Settings, u16),
     agreed: &Agreed,
     keys: KeySet<'_>,
     (channel, links): (Connection, Option<Box<dyn Links>>),
@@ -396,7 +412,7 @@ fn play_parts(
         return Err(Error::session(Phase::Agree, &error.into()));
     };
     let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
-    let conduct = parts::Conduct { threads: settings.threads(), options, reporter };
+    let conduct = parts::Conduct { threads: settings.threads(), lanes, options, reporter };
     let selected = parts::play(agreed, keys, channel, links.as_mut(), &conduct, rng);
     selected.map_err(|error| {
         let error = Error::session(reporter.current(), &error);
@@ -493,7 +509,7 @@ fn read(
     };
     let failed = |error| Error::table(Phase::Read, &error);
     let (mut table, keys) = match budget {
-        Some(budget) => on_disk::read(input, &request, settings, budget, reporter, rng)?,
+        Some(budget) => on_disk::read(input, &request, (role, settings), budget, reporter, rng)?,
         None => {
             let (table, items) =
                 input.load(&request, &mut |progress| reporter.bytes(progress)).map_err(failed)?;
@@ -544,7 +560,7 @@ pub(crate) fn pad(items: &mut Items, settings: &Settings, rng: &mut dyn CryptoRn
 }
 
 /// The size that the partner sees of a set of so many items.
-fn padded(items: usize, settings: &Settings) -> Result<usize, Error> {
+pub(crate) fn padded(items: usize, settings: &Settings) -> Result<usize, Error> {
     let Some(pad_to) = settings.pad_to else { return Ok(items) };
     pad_to.size(items).ok_or_else(|| {
         let message = format!("the table has {items} different keys, more than `--pad-to` allows");

@@ -79,9 +79,14 @@ impl Budget {
         Some(Budget { bytes: there.bytes / 100 * USUAL_SHARE, ..there })
     }
 
+    /// The share of one party.
+    pub fn of_party(&self) -> u64 {
+        self.bytes / self.parties.max(1)
+    }
+
     /// Whether one party may use so much.
     pub fn allows(&self, bytes: u64) -> bool {
-        bytes <= self.bytes / self.parties.max(1)
+        bytes <= self.of_party()
     }
 }
 

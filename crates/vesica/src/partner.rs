@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rand_core::CryptoRng;
 use rustix::fs::OFlags;
 use vesica_net::identity::IdentityError;
-use vesica_net::relay::Via;
+use vesica_net::relay::{RelayAddress, Via};
 use vesica_net::{
     Address, Connection, ConnectionSecurity, Identity, NetEvent, Options, PublicKey, meet_to_stay,
 };
@@ -28,6 +28,9 @@ use crate::settings::Settings;
 
 /// The most bytes that a file with a public key may have.
 const PUBLIC_KEY_FILE: u64 = 4096;
+
+/// The most relays of a run.
+pub(crate) const MOST_RELAYS: usize = 16;
 
 const ASK: &str =
     "give the line that the partner's `vesica keygen` printed, or `@FILE` with a file that holds it";
@@ -254,7 +257,7 @@ impl Partner {
         };
         let met = meet_to_stay(&self.address, &security, greeting, options, rng, on_event);
         let (channel, place) = met.map_err(|error| Error::net(Phase::Connect, &error))?;
-        let links = OverNetwork { place, secured: self.keys.is_some() };
+        let links = OverNetwork::new(place);
         Ok(Met { channel, links: Some(Box::new(links)) })
     }
 }
@@ -287,7 +290,7 @@ pub struct AddressOptions<'a> {
     pub listen: Option<&'a str>,
     /// `--connect`.
     pub connect: Option<&'a str>,
-    /// `--via`: relays, `HOST:PORT`.
+    /// `--via`: relays, `HOST:PORT`. The run goes through the first one, part i through relay i mod count.
     pub via: &'a [String],
     /// `--via-key`: the relays' public keys, in the same order, as [`peer_key`] has them.
     pub via_keys: &'a [String],
@@ -317,23 +320,28 @@ impl AddressOptions<'_> {
                 "give `--via HOST:PORT` and `--via-key PUBKEY` alone, on both sides",
             ));
         }
-        let (relay, key) = match (self.via, self.via_keys) {
-            ([relay], [key]) => (relay, key),
-            // Which relay takes which part of a run follows from their order; a run in one part has the first one. It is no
-            // list to be tried: two sides that reached different relays would never meet.
-            ([_, _, ..], _) => {
-                return Err(Error::usage(
-                    "several relays are for runs in parts, which this version plays without a relay only",
-                    "give the same one `--via` on both sides",
-                ));
-            }
-            _ => return Err(Error::usage("`--via` and `--via-key` belong together", ASK_RELAY)),
-        };
-        let Address::Connect(relay) = address(None, Some(relay))? else {
+        if self.via.len() != self.via_keys.len() {
+            return Err(Error::usage("`--via` and `--via-key` belong together", ASK_RELAY));
+        }
+        if self.via.len() > MOST_RELAYS {
+            let message = format!("`--via` names more than {MOST_RELAYS} relays");
+            return Err(Error::usage(message, "give fewer relays, the same ones on both sides"));
+        }
+        let relays = self.via.iter().zip(self.via_keys).map(|(relay, key)| relay_address(relay, key));
+        let mut relays = relays.collect::<Result<Vec<_>, Error>>()?.into_iter();
+        let Some(RelayAddress { address, key }) = relays.next() else {
             return Err(Error::usage("no address", ASK_RELAY));
         };
         let run = self.run.unwrap_or_default().to_owned();
-        Ok(Address::Via(Via { address: relay, key: named_key("via-key", key, ASK_RELAY)?, run }))
+        Ok(Address::Via(Via { address, key, run, more: relays.collect() }))
+    }
+}
+
+/// A relay, and its key as `--via-key` has it.
+fn relay_address(relay: &str, key: &str) -> Result<RelayAddress, Error> {
+    match address(None, Some(relay))? {
+        Address::Connect(address) => Ok(RelayAddress { address, key: named_key("via-key", key, ASK_RELAY)? }),
+        _ => Err(Error::usage("no address", ASK_RELAY)),
     }
 }
 
@@ -481,12 +489,18 @@ mod tests {
         let Ok(Address::Via(Via { address, run, .. })) = place.address() else { panic!("no relay") };
         assert_eq!((&*address, &*run), ("a:1", ""));
         let two = [via[0].clone(), "b:1".to_owned()];
+        let two_keys = [keys[0].clone(), keys[0].clone()];
+        let several = AddressOptions { via: &two, via_keys: &two_keys, ..place };
+        let Ok(Address::Via(several)) = several.address() else { panic!("no relays") };
+        let addresses: Vec<String> = several.relays().into_iter().map(|relay| relay.address).collect();
+        assert_eq!(addresses, two, "in their order");
         let wrong = [
             AddressOptions { listen: Some(":1"), ..place },
             AddressOptions { connect: Some("b:1"), ..place },
             AddressOptions { via: &[], ..place },
             AddressOptions { via_keys: &[], ..place },
             AddressOptions { via: &two, ..place },
+            AddressOptions { via_keys: &two_keys, ..place },
             AddressOptions { via: &[], via_keys: &[], run: Some("x"), ..place },
         ];
         assert!(wrong.iter().all(|place| place.address().is_err()));

@@ -3,15 +3,17 @@
 //!
 //! ```text
 //!   hello, terms, sizes, parts needed   as in every run ([`crate::session`]); B parts follow, the larger of both numbers
-//!   u8 names · u16 parts at once · 32 commitment to a coin    ◄──►   names is 0 here: parts are asked for, one at a time
+//!   u8 names · u16 parts at once · 32 commitment to a coin    ◄──►   names: 1 for an engine, whose parts come by number
 //!   32 coin · 32 run key                                      ◄──►   opened, compared with the commitment
-//!   rounds, until every part is done, at most four:
-//!     u16 round · bitmap of the parts to play                 ◄──►   equal on both sides
+//!   rounds, until every part is done, at most four of each part:
+//!     u16 round · bitmap of the parts to play                 ◄──►   all that are missing; equal on both sides
 //!     …each part on a connection of its own ([`part`])
 //!     u32 count · count × (u32 part · 32 receipt)             ◄──►   the receipts that this side holds
 //!   32 root · u64 matches, where both sides learn them        ◄──►   equal on both sides
 //!   DONE: digests                                             ◄──►
 //! ```
+//!
+//! From the rounds on, this connection may break and is made again (module `line`).
 //!
 //! | name | value |
 //! | --- | --- |
@@ -19,7 +21,8 @@
 //! | J, the job | H("vesica job v2", sid, n_r, n_s, B, coin_r, coin_s) |
 //! | k, the key of the split | H("vesica part items v2", J) |
 //! | tag of the connections | H("vesica part tag v2", J) |
-//! | sid of an attempt at a part | H("vesica part v2", TLS exporter, both nonces, J, part, M_r, M_s) |
+//! | A, the run in its attempts | H("vesica part attempts v2", J) |
+//! | sid of an attempt at a part | H("vesica part v2", TLS exporter, both nonces, A, part, M_r, M_s) |
 //! | receipt of an attempt | H("vesica receipt v2", sid of the attempt, digest r→s, digest s→r, matches or 2^64-1) |
 //! | root | H("vesica job root v2", J, the chosen receipts in the order of the parts) |
 //!
@@ -29,12 +32,15 @@
 //! A receipt is the same on both sides only if both saw the same attempt. The receiver looks for its matches after DONE of
 //! the whole run, so no time between two parts tells how many there are.
 //!
-//! **A set on disk** (module `spool`) has one part in memory at a time. The receiver then looks for the matches of each part
+//! **A set on disk** (module `spool`) has those parts in memory that are played. The receiver then looks for the matches of each part
 //! before the next one begins, so the time between two parts may tell roughly how many keys of a part match.
 //!
 //! **Keys.** The parts' connections show keys made for this run, which both sides exchange on its connection. The items are
 //! fixed before the coins are, so nobody can choose items that fall into one part ([`vesica_encode::parts`]).
 
+pub mod engine;
+mod lanes;
+mod line;
 mod links;
 mod part;
 mod rounds;
@@ -47,17 +53,19 @@ pub use vesica_encode::parts::{MOST, Parts};
 use vesica_net::{Connection, NetError};
 use vesica_protocols::{Learns, Phase, Progress as _, Sizes};
 
+pub(crate) use lanes::lanes;
 pub(crate) use links::{InMemory, Links, OverNetwork};
 
 use crate::error::Error;
 use crate::report::PartsReport;
 use crate::reporter::Reporter;
 use crate::session::{self, Agreed, SessionError};
+use line::Line;
 use part::PartProgress;
 use rounds::{Book, MOST_ROUNDS};
 use set::PartSet;
 pub(crate) use set::{KeySet, Selected};
-use toss::Job;
+use toss::{Job, Player};
 
 /// Why a run in parts did not come to its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -109,6 +117,9 @@ pub enum PartsError {
     /// The temporary files failed.
     #[error("{}", .0.message)]
     Disk(Box<Error>),
+    /// The engine that plays the parts failed, or ended the run.
+    #[error("{}", .0.message)]
+    Engine(Box<Error>),
 }
 
 /// M_r and M_s: the sizes of each pair of parts of two such sets.
@@ -137,9 +148,15 @@ fn leave(run: &mut Connection, error: &SessionError) {
     }
 }
 
+/// Plays a round: its number and its parts.
+type PlayRound<'d, 'r> =
+    &'r mut dyn FnMut(&mut Book<'d>, &mut Line<'_>, (u16, &[u32])) -> Result<(), SessionError>;
+
 /// How this side plays.
 pub(crate) struct Conduct<'a> {
     pub(crate) threads: usize,
+    /// Parts that it plays at once, if the partner does.
+    pub(crate) lanes: u16,
     pub(crate) options: vesica_net::Options,
     pub(crate) reporter: &'a Reporter<'a>,
 }
@@ -149,10 +166,12 @@ impl<'a> Division<'a> {
     pub(crate) fn agree(
         agreed: &'a Agreed,
         keys: impl Into<KeySet<'a>>,
+        player: Player,
         run: &mut Connection,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, SessionError> {
-        let job = toss::agree(agreed, run, rng).inspect_err(|_| run.abort())?;
+        let job = toss::agree(agreed, player, run, rng);
+        let job = job.map_err(|error| agreed.failed(error, run)).inspect_err(|_| run.abort())?;
         let set = keys.into().split(agreed, &job.items_key, rng).inspect_err(|_| run.abort())?;
         Ok(Division { agreed, set, job })
     }
@@ -165,33 +184,57 @@ impl<'a> Division<'a> {
     /// Plays all parts, round by round.
     pub(crate) fn play<'d>(
         &'d self,
-        run: &mut Connection,
-        links: &mut dyn Links,
+        run: &mut Line<'_>,
         conduct: &Conduct<'_>,
         progress: &'d PartProgress<'_>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Book<'d>, SessionError> {
-        let mut book = Book::new(self.count());
-        let played = self.rounds(&mut book, (run, links), conduct, progress, rng);
-        conduct.reporter.parts(self.report(&book));
-        played.inspect_err(|error| leave(run, error))?;
+        self.rounds(run, conduct.reporter, &mut |book, run, (round, parts)| {
+            let before = book.lengths(parts);
+            loop {
+                // Where the connection of the run broke, what is left of the round is played after it was made again.
+                let open = book.same_length(&before);
+                let ended =
+                    lanes::round(self, book, run.both(), (round, parts, open), conduct, progress, rng);
+                match ended {
+                    Err(error) if line::is_broken(&error) => run.mend()?,
+                    ended => break ended?,
+                }
+            }
+            run.end_round(round);
+            Ok(())
+        })
+    }
+
+    /// Goes from round to round until every part is done. `play` plays a round, which has a number and these parts.
+    fn rounds<'d>(
+        &'d self,
+        run: &mut Line<'_>,
+        reporter: &Reporter<'_>,
+        play: PlayRound<'d, '_>,
+    ) -> Result<Book<'d>, SessionError> {
+        let mut book = Book::new(self.count()).with_lanes(self.job.players.at_once());
+        let played = self.rounds_of(&mut book, run, play);
+        reporter.parts(self.report(&book));
+        played.inspect_err(|error| leave(run.channel_mut(), error))?;
         Ok(book)
     }
 
-    fn rounds<'d>(
-        &'d self,
+    fn rounds_of<'d>(
+        &self,
         book: &mut Book<'d>,
-        (run, links): (&mut Connection, &mut dyn Links),
-        conduct: &Conduct<'_>,
-        progress: &'d PartProgress<'_>,
-        rng: &mut dyn CryptoRng,
+        run: &mut Line<'_>,
+        play: PlayRound<'d, '_>,
     ) -> Result<(), SessionError> {
-        for round in 0..MOST_ROUNDS {
+        for round in 0..=u16::MAX {
             let missing = book.missing();
-            rounds::exchange_round(run, round, self.count(), &missing)?;
-            part::round(self, book, (run, &mut *links), (round, &missing), conduct, progress, rng)?;
-            book.compare(run, self.agreed.role())?;
+            let parts = rounds::in_round(&missing, self.job.players);
+            book.enter(parts)?;
+            rounds::exchange_round(run, round, self.count(), parts)?;
+            play(book, run, (round, parts))?;
+            book.compare(run, round, self.agreed.role())?;
             if book.missing().is_empty() {
+                run.end_rounds();
                 return Ok(());
             }
         }
@@ -202,7 +245,7 @@ impl<'a> Division<'a> {
     pub(crate) fn confirm(
         &self,
         book: &Book<'_>,
-        run: &mut Connection,
+        run: &mut Line<'_>,
         reporter: &Reporter<'_>,
     ) -> Result<(), SessionError> {
         let root = book.root(&self.job.id)?;
@@ -210,8 +253,9 @@ impl<'a> Division<'a> {
             Learns::Receiver => u64::MAX,
             Learns::Both => book.matches(),
         };
-        rounds::exchange_root(run, &root, matches).inspect_err(|error| leave(run, error))?;
-        session::exchange_digests(u64::MAX, run, reporter)
+        let compared = rounds::exchange_root(run, &root, matches);
+        compared.inspect_err(|error| leave(run.channel_mut(), error))?;
+        run.exchange(run.done(), Vec::new(), &mut |run| session::exchange_digests(u64::MAX, run, reporter))
     }
 
     /// The matches of the whole set, if this side learns them.
@@ -223,7 +267,7 @@ impl<'a> Division<'a> {
         PartsReport {
             count: self.count() as u32,
             bound: self.agreed.played().of(self.agreed.role()) as u64,
-            lanes: 1,
+            lanes: self.job.players.at_once().into(),
             attempts: book.attempts(),
             spent: book.repeated(),
         }
@@ -241,11 +285,12 @@ pub(crate) fn play<'a>(
 ) -> Result<Option<Selected>, SessionError> {
     let reporter = conduct.reporter;
     let progress = PartProgress::new(reporter);
-    let division = Division::agree(agreed, keys, &mut run, rng)?;
+    let division = Division::agree(agreed, keys, Player::process(conduct.lanes), &mut run, rng)?;
     reporter.phase(Phase::Parts, division.count() as u64);
-    let played = division.play(&mut run, links, conduct, &progress, rng);
+    let mut run = Line::begin(run, links, &division.job, conduct, rng)?;
+    let played = division.play(&mut run, conduct, &progress, rng);
     let played = played.and_then(|book| division.confirm(&book, &mut run, reporter).map(|()| book));
-    reporter.transcript(&run);
+    reporter.transcript(run.channel());
     let book = played?;
     reporter.confirmed();
     // The connection ends before the matches are looked for: its end would tell the partner how long that takes.

@@ -47,6 +47,8 @@ pub(crate) struct Reporter<'a> {
     on_event: OnEvent<'a>,
     state: Mutex<State>,
     done: AtomicU64,
+    /// Held while a part is told of, so that the events come in order from several threads.
+    telling: Mutex<()>,
     /// This side's public key, if it shows one.
     my_key: Option<PublicKey>,
     /// For whom a listener waits.
@@ -61,8 +63,10 @@ struct State {
     meters: Vec<Meter>,
     /// What went over the connections of parts that have ended.
     past: Traffic,
-    /// That of the part that is played.
-    part: Option<Meter>,
+    /// Those of the parts that are played.
+    playing: Vec<(u64, Meter)>,
+    /// Attempts at parts so far.
+    attempts: u64,
     parts_done: u32,
     last_part: Option<Instant>,
     total: u64,
@@ -132,7 +136,8 @@ impl<'a> Reporter<'a> {
             course: Course::default(),
             meters: Vec::new(),
             past: Traffic::default(),
-            part: None,
+            playing: Vec::new(),
+            attempts: 0,
             parts_done: 0,
             last_part: None,
             total: 0,
@@ -142,7 +147,15 @@ impl<'a> Reporter<'a> {
             parts: None,
         };
         let (state, done) = (Mutex::new(state), AtomicU64::new(0));
-        Reporter { cancel, on_event, state, done, my_key: None, awaited: "the partner" }
+        Reporter {
+            cancel,
+            on_event,
+            state,
+            done,
+            telling: Mutex::new(()),
+            my_key: None,
+            awaited: "the partner",
+        }
     }
 
     /// The same in a run through this relay, if there is one.
@@ -540,7 +553,8 @@ impl State {
     }
 
     fn traffic(&self) -> Traffic {
-        self.meters.iter().chain(&self.part).map(Meter::traffic).fold(self.past, sum)
+        let playing = self.playing.iter().map(|(_, meter)| meter);
+        self.meters.iter().chain(playing).map(Meter::traffic).fold(self.past, sum)
     }
 }
 

@@ -33,7 +33,7 @@ use vesica_protocols::{
 };
 
 use agree::memory_of;
-pub(crate) use agree::{Demand, PartCosts, agree_on_demand, agree_to_prepare};
+pub(crate) use agree::{Demand, PartCosts, agree_on_demand, agree_to_prepare, part_costs};
 pub use agree::{agree, agree_greeted, greeting};
 pub use confirm::confirm_helper;
 pub(crate) use confirm::exchange_digests;
@@ -44,8 +44,10 @@ use crate::helper;
 use crate::match_numbers;
 use crate::memory::Budget;
 use crate::parts::{self, Parts};
+use crate::plan;
 
 /// What both sides agreed on.
+#[derive(Clone)]
 pub struct Agreed {
     /// The protocol that will run.
     pub protocol: &'static Entry,
@@ -68,6 +70,19 @@ pub struct Agreed {
 }
 
 impl Agreed {
+    /// What a task of an engine knows of the agreement: enough for an [`attempt`](Self::attempt).
+    pub(crate) fn of_task(
+        role: Role,
+        choice: plan::Choice,
+        learns: Learns,
+        sizes: Sizes,
+        parts: Parts,
+    ) -> Self {
+        let plan::Choice { protocol, parameters, reason } = choice;
+        let (base_ots, offline, sid) = (BaseOts::Unneeded, None, [0; 32]);
+        Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, offline, role, sid }
+    }
+
     /// The role of this side.
     pub fn role(&self) -> Role {
         self.role
@@ -149,12 +164,15 @@ impl Agreed {
     }
 
     /// The error of a run. The partner declines a run for which it has not enough memory.
-    fn failed(&self, error: protocols::Error, channel: &Connection) -> SessionError {
-        match error {
-            protocols::Error::Channel(ChannelError::PeerFinished) if channel.was_declined() => {
+    pub(crate) fn failed(&self, error: impl Into<SessionError>, channel: &Connection) -> SessionError {
+        match error.into() {
+            SessionError::Channel(ChannelError::PeerFinished)
+            | SessionError::Protocol(protocols::Error::Channel(ChannelError::PeerFinished))
+                if channel.was_declined() =>
+            {
                 SessionError::TooLargeForPartner { needed: self.memory_bound(self.role.other()) }
             }
-            error => error.into(),
+            error => error,
         }
     }
 

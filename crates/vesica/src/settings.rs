@@ -107,7 +107,8 @@ fn decimal(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(10u64.checked_pow(power)?)
 }
 
-/// An amount of memory as a user writes it: `4G`, `512M`, or bytes without a unit. Units are powers of 1024.
+/// An amount of memory as a user writes it: `4G`, `512M`, or bytes without a unit, of which a megabyte is the
+/// least: a smaller number has lost its unit. Units are powers of 1024.
 pub fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
     let power = match unit.to_ascii_uppercase().as_str() {
@@ -120,6 +121,9 @@ pub fn size(text: &str) -> Result<u64, String> {
     };
     let number = u64::from_str(number).ok().and_then(|number| number.checked_mul(1 << (10 * power)));
     match number {
+        Some(bytes @ 1..0x10_0000) if unit.is_empty() => Err(format!(
+            "without a unit that is {bytes} bytes: write K, M, G or T behind the number, such as 4G"
+        )),
         Some(0) | None => Err("write a number and K, M, G or T, such as 512M or 4G".into()),
         Some(bytes) => Ok(bytes),
     }
@@ -382,9 +386,11 @@ mod tests {
     #[test]
     fn sizes_are_read() {
         assert_eq!(
-            ["4G", "512M", "1k", "2TiB", "77"].map(size),
-            [4 << 30, 512 << 20, 1 << 10, 2 << 40, 77].map(Ok)
+            ["4G", "512M", "1k", "2TiB", "77B", "1048576"].map(size),
+            [4 << 30, 512 << 20, 1 << 10, 2 << 40, 77, 1 << 20].map(Ok)
         );
+        // A forgotten unit.
+        assert!(size("5").is_err_and(|said| said.contains("5 bytes")));
         assert!(["", "0", "G", "-1G", "1.5G", "4X", "99999999999G"].iter().all(|bad| size(bad).is_err()));
     }
 

@@ -94,6 +94,8 @@ pub(crate) struct Disk<'r> {
     pub(crate) rng: &'r mut dyn CryptoRng,
     /// How the memory is divided.
     pub(crate) shares: Shares,
+    /// Whether this side learns which keys match: they go to disk too.
+    pub(crate) learns: bool,
 }
 
 impl Disk<'_> {
@@ -104,7 +106,7 @@ impl Disk<'_> {
             return Err(SpoolError::Budget { least, budget });
         }
         let directory = Directory::choose(self.named)?;
-        directory.require(bytes_on_disk(rows, width, self.block()))?;
+        directory.require(bytes_on_disk(rows, width, self.block(), self.learns))?;
         Ok(Spill::create(directory, self.rng)?)
     }
 
@@ -114,11 +116,13 @@ impl Disk<'_> {
     }
 }
 
-/// The most bytes of disk that the keys of so many rows take, while they are split too.
-pub(crate) fn bytes_on_disk(rows: u64, width: Width, block: Block) -> u64 {
+/// The most bytes of disk that the keys of so many rows take, in buckets of such blocks and while they are split too; and
+/// their matches, on a side that learns them.
+pub(crate) fn bytes_on_disk(rows: u64, width: Width, block: Block, learns: bool) -> u64 {
     let record = (width.bytes() + ROW) as u64;
+    let matched = if learns { rows.saturating_mul(width.bytes() as u64) } else { 0 };
     // The tags and the rest of each block are below a 32nd; a bucket is there twice while it is split.
-    let records = rows.saturating_mul(record);
+    let records = rows.saturating_mul(record).saturating_add(matched);
     records
         .saturating_add(records / 32)
         .saturating_add(records / 512)

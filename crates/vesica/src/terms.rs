@@ -201,13 +201,6 @@ impl Terms {
         self
     }
 
-    /// The same terms of a party that plays runs in one part only.
-    #[must_use]
-    pub(crate) fn in_one_part(mut self) -> Self {
-        self.limits.max_parts = 1;
-        self
-    }
-
     /// What of these terms a run in several parts cannot have.
     pub(crate) fn not_in_parts(&self) -> Option<&'static str> {
         let given = |field: &str| self.field(field).is_some_and(|value| value != "none");

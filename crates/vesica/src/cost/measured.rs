@@ -17,6 +17,8 @@ use serde::{Serialize, Serializer};
 use vesica_protocols::registry::{Entry, Security, Shape};
 use vesica_protocols::{DEFAULT_LEVEL, Parameters, Profile, ResultKind, Sizes};
 
+use crate::memory::Budget;
+
 /// The cells of each record, the preferred one first: a line that names record and machine, a line of column names, a line
 /// for each cell. `vesica bench report` writes the files, and a test of `vesica-bench` holds them against the records.
 pub const RECORDS: [&str; 4] = [
@@ -189,12 +191,19 @@ pub struct Conditions {
     pub round_trip: Duration,
     /// Whether both keep base OTs of an earlier run, for the protocols that can take them.
     pub kept_base_ots: bool,
+    /// What each of them gives as `--memory`.
+    pub memory: Option<Budget>,
 }
 
 impl Conditions {
     /// One thread a party, a network without a limit, and nothing kept.
-    pub const ALONE: Conditions =
-        Conditions { threads: 1, bits_per_s: None, round_trip: Duration::ZERO, kept_base_ots: false };
+    pub const ALONE: Conditions = Conditions {
+        threads: 1,
+        bits_per_s: None,
+        round_trip: Duration::ZERO,
+        kept_base_ots: false,
+        memory: None,
+    };
 }
 
 /// Seconds that a run takes, what they are made of, and the measured cell behind them.
@@ -216,16 +225,12 @@ pub struct Time {
 }
 
 impl Time {
-    /// That of so many such runs, one after the other.
-    pub(super) fn repeated(self, times: usize) -> Self {
-        let times = times as f64;
-        Time {
-            total_s: self.total_s * times,
-            compute_s: self.compute_s * times,
-            latency_s: self.latency_s * times,
-            transfer_s: self.transfer_s * times,
-            ..self
-        }
+    /// That of a run in so many such parts, of which so many are played at once: while one waits, another computes or sends.
+    pub(super) fn in_parts(self, parts: usize, lanes: u16) -> Self {
+        let times = parts as f64;
+        let (compute_s, transfer_s) = (self.compute_s * times, self.transfer_s * times);
+        let latency_s = self.latency_s * parts.div_ceil(lanes.max(1).into()) as f64;
+        Time { total_s: compute_s + latency_s + transfer_s, compute_s, latency_s, transfer_s, ..self }
     }
 }
 

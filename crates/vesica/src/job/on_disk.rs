@@ -11,7 +11,7 @@ use crate::cost::{SPLIT_BYTES_PER_ROW, TABLE_BYTES_PER_ROW};
 use crate::ended::Found;
 use crate::error::Error;
 use crate::memory::{Budget, Source};
-use crate::parts::{KeySet, Selected};
+use crate::parts::{KeySet, Selected, lanes};
 use crate::reporter::Reporter;
 use crate::session::{self, PartCosts, SessionError};
 use crate::settings::Settings;
@@ -33,21 +33,22 @@ pub(crate) fn budget(
     let in_parts = terms.limits().max_parts > 1 && terms.not_in_parts().is_none();
     // Match numbers, and rows for the caller, take memory for each.
     let bitmap = !settings.match_id && (output.path().is_some() || !settings.learns_result(role));
-    (digests && in_parts && bitmap).then_some(named.bytes / named.parties.max(1))
+    (digests && in_parts && bitmap).then_some(named.of_party())
 }
 
 /// The first pass over a table, with a budget of so many bytes.
 pub(crate) fn read(
     input: Input,
     request: &Request,
-    settings: &Settings,
+    (role, settings): (Role, &Settings),
     budget: u64,
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<(Table, Keys), Error> {
     let reader = if matches!(input.format(), Format::Csv(_)) { 0 } else { COLUMNAR };
     let shares = Shares::new(budget, reader);
-    let disk = Disk { named: settings.temp_dir.as_deref(), rng, shares };
+    let learns = settings.learns_result(role);
+    let disk = Disk { named: settings.temp_dir.as_deref(), rng, shares, learns };
     let read = spool::read(input, request, disk, &mut |progress| reporter.bytes(progress));
     read.map_err(|error| Error::spool(Phase::Read, &error))
 }
@@ -102,12 +103,13 @@ pub(crate) fn converse(
     reporter.agreed(&agreed, terms);
     let played = agreed.played();
     let costs = (played.receiver.max(played.sender) as u64, agreed.memory_of_part());
-    let needed = shares.needed(rows, costs);
+    let lanes = lanes(agreed.parts, settings.threads(), shares.lanes(rows, costs));
+    let needed = shares.needed(rows, costs, lanes);
     reporter.memory_bound(needed);
     let budget = settings.memory.map(|budget| Budget { bytes: shares.total(), parties: 1, ..budget });
     agreed.check_memory(needed, budget, &mut channel).map_err(failed)?;
     let set = KeySet::OnDisk(on_disk, reporter);
-    match play_parts(settings, &agreed, set, (channel, links), reporter, rng)? {
+    match play_parts((settings, lanes), &agreed, set, (channel, links), reporter, rng)? {
         Some(Selected::Bitmap { rows, items }) => {
             reporter.selected(items, rows.len());
             Ok(Found { selected: Some(rows), ..Found::default() })

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   TLS with the run's keys (ALPN `vesica-part/2`), hello
-//!   u8 1 · 32 tag · u32 part · u16 round     ◄──►   the listening side names no part: 2^32-1
+//!   u8 1 · 32 tag · u32 part · u16 round     ◄──►   a process that listens, or that follows at a relay, names none: 2^32-1
 //!   the protocol's messages, under the sid of the attempt
 //!   DONE: digests, count                     ◄──►   as in every run
 //! ```
@@ -13,11 +13,12 @@ use rand_core::CryptoRng;
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_channel::{Channel, ChannelError, Digests, Fault};
 use vesica_encode::items::Items;
-use vesica_net::Connection;
+use vesica_net::{Connection, PartCall};
 use vesica_protocols::{Error as ProtocolError, Learns, Pending, Phase, Progress, Role};
 
+use super::lanes::{Seed, SharedBook};
 use super::links::Links;
-use super::rounds::{Book, Held, Receipt};
+use super::rounds::{Held, Receipt};
 use super::set::{Kept, PartSet, disk};
 use super::toss::Job;
 use super::{Conduct, Division, PartsError};
@@ -27,22 +28,22 @@ use crate::session::{Agreed, SessionError};
 /// What a connection of a part begins with.
 const PART: u8 = 1;
 
-/// In the place of a part's number: whichever the partner asks for.
-const ANY: u32 = u32::MAX;
+/// In the place of a part's number: whichever the partner asks for; a relay knows it, too.
+pub(super) const ANY: u32 = u32::MAX;
 
 /// Bytes of a header.
-const HEADER: usize = 1 + 32 + 4 + 2;
+pub(super) const HEADER: usize = 1 + 32 + 4 + 2;
 
 /// What a side says first on the connection of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Header {
-    tag: [u8; 32],
-    part: u32,
-    round: u16,
+pub(super) struct Header {
+    pub(super) tag: [u8; 32],
+    pub(super) part: u32,
+    pub(super) round: u16,
 }
 
 impl Header {
-    fn encode(&self) -> Vec<u8> {
+    pub(super) fn encode(&self) -> Vec<u8> {
         let mut writer = Writer::new();
         writer.u8(PART).fixed(&self.tag).u32(self.part).u16(self.round);
         writer.into_vec()
@@ -63,66 +64,59 @@ impl Header {
     }
 }
 
-/// Plays the parts of a round: one attempt at each.
-pub(super) fn round<'d>(
-    division: &'d Division<'_>,
-    book: &mut Book<'d>,
-    (run, links): (&mut Connection, &mut dyn Links),
-    (round, missing): (u16, &[u32]),
-    conduct: &Conduct<'_>,
-    progress: &'d PartProgress<'_>,
-    rng: &mut dyn CryptoRng,
-) -> Result<(), SessionError> {
-    let mut table = Table { division, conduct, progress, round, missing };
-    // Receipts on the run's connection say that the partner has ended the round.
-    let wanted = || run.readable() == 0 && run.check().is_ok();
-    if links.comes_here() {
-        let mut open = missing.to_vec();
-        while !open.is_empty() {
-            match table.attempt(book, links, ANY, &wanted, rng)? {
-                Some(played) => open.retain(|part| *part != played),
-                None if !wanted() => break,
-                None => {}
-            }
-        }
-    } else {
-        for part in missing {
-            table.attempt(book, links, *part, &wanted, rng)?;
-        }
-    }
-    Ok(run.check()?)
-}
-
 /// What every attempt of a round has in common.
-struct Table<'d, 'r> {
-    division: &'d Division<'d>,
-    conduct: &'r Conduct<'r>,
-    progress: &'d PartProgress<'d>,
-    round: u16,
-    missing: &'r [u32],
+pub(super) struct Table<'d, 'r> {
+    pub(super) division: &'d Division<'d>,
+    pub(super) conduct: &'r Conduct<'r>,
+    pub(super) progress: &'d PartProgress<'d>,
+    pub(super) round: u16,
+    pub(super) missing: &'r [u32],
+    /// Threads of one attempt.
+    pub(super) threads: usize,
+    /// What the randomness of attempts is made from.
+    pub(super) seed: Seed,
 }
 
 impl<'d> Table<'d, '_> {
+    /// What this side says first on a connection for that part.
+    pub(super) fn header(&self, part: u32) -> Header {
+        Header { tag: self.division.job.tag, part, round: self.round }
+    }
+
+    /// Which connection that is.
+    pub(super) fn call(&self, part: u32) -> PartCall<'_> {
+        let job = &self.division.job;
+        PartCall { keys: Some((&job.mine, &job.theirs)), tag: job.tag, part, round: self.round }
+    }
+
     /// One attempt at a part, or at whichever the partner asks for; which one came to its end. None did if only its
     /// connection failed, or there was none.
-    fn attempt(
-        &mut self,
-        book: &mut Book<'d>,
-        links: &mut dyn Links,
+    pub(super) fn attempt(
+        &self,
+        book: &SharedBook<'d, '_>,
+        links: &dyn Links,
         part: u32,
         wanted: &dyn Fn() -> bool,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<u32>, SessionError> {
-        let Division { job, .. } = self.division;
-        let header = Header { tag: job.tag, part, round: self.round };
-        let (keys, options) = ((&job.mine, &job.theirs), &self.conduct.options);
-        let met = match links.open(keys, &header.encode(), options, wanted, rng) {
-            Ok(Some(met)) => met,
-            Ok(None) => return Ok(None),
-            Err(error) if error.fault() == Fault::Partner => return Ok(None),
-            Err(error) => return Err(PartsError::from(Box::new(error)).into()),
-        };
-        match self.play(book, met, header, rng) {
+        let options = &self.conduct.options;
+        links.check().map_err(|error| PartsError::from(Box::new(error)))?;
+        match links.open(&self.call(part), &self.header(part).encode(), options, wanted, rng) {
+            Ok(Some(mut met)) => self.attempt_over(book, &mut met, part),
+            Ok(None) => Ok(None),
+            Err(error) if error.fault() == Fault::Partner => Ok(None),
+            Err(error) => Err(PartsError::from(Box::new(error)).into()),
+        }
+    }
+
+    /// The same over a connection that is there.
+    pub(super) fn attempt_over(
+        &self,
+        book: &SharedBook<'d, '_>,
+        met: &mut Connection,
+        part: u32,
+    ) -> Result<Option<u32>, SessionError> {
+        match self.play(book, met, self.header(part)) {
             Ok(played) => Ok(played),
             Err(error) if is_broken(&error) => Ok(None),
             Err(error) => Err(error),
@@ -130,30 +124,48 @@ impl<'d> Table<'d, '_> {
     }
 
     /// The attempt on its connection.
-    fn play(
+    pub(super) fn play(
         &self,
-        book: &mut Book<'d>,
-        mut channel: Connection,
+        book: &SharedBook<'d, '_>,
+        channel: &mut Connection,
         mine: Header,
-        rng: &mut dyn CryptoRng,
     ) -> Result<Option<u32>, SessionError> {
-        let Conduct { threads, reporter, .. } = *self.conduct;
+        let reporter = self.conduct.reporter;
         channel.cancel_on(reporter.cancel);
-        let theirs = Header::recv(&mut channel).inspect_err(|_| channel.abort())?;
+        let theirs = Header::recv(channel).inspect_err(|_| channel.abort())?;
         let Some(part) = self.asked(&mine, &theirs).inspect_err(|_| channel.abort())? else {
             return Ok(None);
         };
-        book.begin(part).inspect_err(|_| channel.abort())?;
-        reporter.part_begins(&channel);
-        let attempt = self.division.agreed.attempt(attempt_id(self.division, &channel, part));
-        let held = self.held(&attempt, part, &mut channel, threads, rng);
-        reporter.part_ended(&channel);
-        let first = !book.holds(part);
-        book.hold(part, held?);
+        if channel.check().is_err() {
+            return Ok(None);
+        }
+        let number = book.lock().begin(part).inspect_err(|_| channel.abort())?;
+        let counted = reporter.part_begins(channel);
+        let attempt = self.division.agreed.attempt(attempt_id(self.division, channel, part));
+        let held = self.held(&attempt, part, channel, self.threads, &mut self.seed.of_attempt(part, number));
+        reporter.part_ended(counted, channel);
+        if !self.may_have_shown(channel) {
+            book.lock().show_nothing(part);
+        }
+        let held = held?;
+        let first = {
+            let mut book = book.lock();
+            let first = !book.holds(part);
+            book.hold(part, held);
+            first
+        };
         if first {
             reporter.part_done(part);
         }
         Ok(Some(part))
+    }
+
+    /// Whether the partner may have learnt something by what this side sent. A receiver that alone learns shows nothing, and
+    /// what another side sends shows something only once the partner has sent what it asks about.
+    fn may_have_shown(&self, channel: &Connection) -> bool {
+        let agreed = self.division.agreed;
+        let alone = agreed.role() == Role::Receiver && agreed.learns == Learns::Receiver;
+        !alone && channel.traffic().payload_received > HEADER as u64
     }
 
     /// The protocol on the items of a part. A side whose set is on disk looks for its matches at once, since the items do
@@ -167,12 +179,14 @@ impl<'d> Table<'d, '_> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Held<'d>, SessionError> {
         let progress = self.progress;
+        let in_memory = |items, channel: &mut Connection, rng: &mut dyn CryptoRng| {
+            run_part(attempt, items, channel, threads, progress, rng).map(|played| played.held(Kept::Pending))
+        };
         let files = match &self.division.set {
-            PartSet::InMemory { parts, .. } => {
-                let played = run_part(attempt, &parts[part as usize], channel, threads, progress, rng)?;
-                return Ok(played.held(Kept::Pending));
-            }
+            PartSet::InMemory { parts, .. } => return in_memory(&parts[part as usize], channel, rng),
+            PartSet::One(items) => return in_memory(items, channel, rng),
             PartSet::OnDisk { files, .. } => files,
+            PartSet::Elsewhere => return Err(PartsError::Differ("part in mind").into()),
         };
         let failed = |error| disk(Phase::Parts, &error);
         let items = files.part(part as usize, rng).map_err(failed).inspect_err(|_| channel.abort())?;
@@ -194,8 +208,9 @@ impl<'d> Table<'d, '_> {
             return Ok(None);
         }
         let asked = if mine.part == ANY { theirs.part } else { mine.part };
-        let named_once = (mine.part == ANY) != (theirs.part == ANY);
-        match named_once && self.missing.contains(&asked) {
+        // Two engines name it both.
+        let agreed = theirs.part == asked || theirs.part == ANY;
+        match agreed && self.missing.contains(&asked) {
             true => Ok(Some(asked)),
             false => Err(PartsError::Differ("part in mind")),
         }
@@ -233,7 +248,7 @@ fn run_part<'i>(
 
 /// The session id of an attempt: no message of another attempt, part or run fits.
 pub(super) fn attempt_id(division: &Division<'_>, channel: &Connection, part: u32) -> [u8; 32] {
-    let Division { agreed, job: Job { id, .. }, .. } = division;
+    let Division { agreed, job: Job { attempts_id, .. }, .. } = division;
     let nonces = channel.nonces();
     let (receiver, sender) = match agreed.role() {
         Role::Receiver => (nonces.mine, nonces.theirs),
@@ -241,7 +256,7 @@ pub(super) fn attempt_id(division: &Division<'_>, channel: &Connection, part: u3
     };
     let sizes = agreed.played();
     let mut hasher = blake3::Hasher::new_derive_key("vesica part v2");
-    hasher.update(channel.channel_binding()).update(&receiver).update(&sender).update(id);
+    hasher.update(channel.channel_binding()).update(&receiver).update(&sender).update(attempts_id);
     hasher.update(&part.to_le_bytes());
     hasher.update(&(sizes.receiver as u64).to_le_bytes()).update(&(sizes.sender as u64).to_le_bytes());
     *hasher.finalize().as_bytes()
@@ -259,7 +274,7 @@ fn receipt(attempt: &Agreed, digests: &Digests, count: u64) -> Receipt {
 
 /// Whether only the connection failed, so that the part can be played again. An abort is no more than that: a partner whose
 /// check has failed ends the whole run, on the run's connection.
-fn is_broken(error: &SessionError) -> bool {
+pub(super) fn is_broken(error: &SessionError) -> bool {
     match error {
         SessionError::Channel(error) | SessionError::Protocol(ProtocolError::Channel(error)) => {
             matches!(

@@ -1,6 +1,6 @@
 //! The rounds of a run in parts: which parts are to be played, which receipts the two sides hold, and the root of all.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use vesica_channel::Channel;
 use vesica_channel::codec::{Reader, Writer};
@@ -8,7 +8,9 @@ use vesica_net::Connection;
 use vesica_protocols::Role;
 
 use super::PartsError;
+use super::line::{Line, Of, Step};
 use super::set::Kept;
+use super::toss::Players;
 use crate::session::SessionError;
 
 /// A part that is missing after so many rounds ends the run.
@@ -41,8 +43,12 @@ pub(crate) struct Book<'d> {
 #[derive(Default)]
 struct Part<'d> {
     held: Vec<Held<'d>>,
-    /// Attempts whose protocol began: the partner may have seen a result of each.
+    /// Attempts whose protocol began.
     attempts: u32,
+    /// Those of which the partner may have seen a result, and those that are under way.
+    spent: u32,
+    /// Rounds that held it.
+    rounds: u16,
     /// Which of the attempts held is the one that counts.
     chosen: Option<usize>,
 }
@@ -54,10 +60,62 @@ impl<'d> Book<'d> {
         Book { parts: (0..parts).map(|_| Part::default()).collect(), allowance }
     }
 
+    /// The same if so many parts are played at once: all of them may break together.
+    pub(crate) fn with_lanes(self, lanes: u16) -> Self {
+        Book { allowance: self.allowance.max(lanes.into()), ..self }
+    }
+
+    /// That of a task, which has one part and counts its attempts itself.
+    pub(crate) fn of_task(parts: usize) -> Self {
+        Book { allowance: u32::MAX, ..Book::new(parts) }
+    }
+
+    /// The last attempt at that part, taken out.
+    pub(crate) fn take(&mut self, part: u32) -> Option<Held<'d>> {
+        self.parts.get_mut(part as usize)?.held.pop()
+    }
+
     /// The parts that are not done, ascending.
     pub(crate) fn missing(&self) -> Vec<u32> {
         let parts = (0..).zip(&self.parts);
         parts.filter(|(_, part)| part.chosen.is_none()).map(|(number, _)| number).collect()
+    }
+
+    /// A round begins with these parts. None of them may have been in [`MOST_ROUNDS`] before.
+    pub(crate) fn enter(&mut self, parts: &[u32]) -> Result<(), PartsError> {
+        let (mut missing, count) = (0, self.parts.len());
+        for number in parts {
+            if let Some(part) = self.parts.get_mut(*number as usize) {
+                missing += usize::from(part.rounds == MOST_ROUNDS);
+                part.rounds += 1;
+            }
+        }
+        if missing == 0 { Ok(()) } else { Err(PartsError::Missing { missing, count }) }
+    }
+
+    /// Whether this side holds that receipt of a part.
+    pub(crate) fn has(&self, part: u32, receipt: &Receipt) -> bool {
+        let held = self.parts.get(part as usize).map_or(&[][..], |part| &part.held);
+        held.iter().any(|held| held.receipt == *receipt)
+    }
+
+    /// The receipts that count so far, with their parts.
+    pub(crate) fn counting(&self) -> Vec<(u32, Receipt)> {
+        let parts = (0..).zip(&self.parts);
+        parts.filter_map(|(number, part)| Some((number, part.held.get(part.chosen?)?.receipt))).collect()
+    }
+
+    /// How many attempts this side holds of each of these parts.
+    pub(crate) fn lengths(&self, parts: &[u32]) -> Vec<(u32, usize)> {
+        let held = |part: u32| self.parts.get(part as usize).map_or(0, |part| part.held.len());
+        parts.iter().map(|part| (*part, held(*part))).collect()
+    }
+
+    /// The parts of which it still holds as many.
+    pub(crate) fn same_length(&self, lengths: &[(u32, usize)]) -> Vec<u32> {
+        let parts: Vec<u32> = lengths.iter().map(|(part, _)| *part).collect();
+        let now = self.lengths(&parts).into_iter().zip(lengths);
+        now.filter(|(now, before)| now == *before).map(|((part, _), _)| part).collect()
     }
 
     /// Whether this side holds a receipt of that part.
@@ -65,15 +123,38 @@ impl<'d> Book<'d> {
         self.parts.get(part as usize).is_some_and(|part| !part.held.is_empty())
     }
 
-    /// An attempt at a part begins. It counts as spent: from here on the partner may learn something by it.
-    pub(crate) fn begin(&mut self, part: u32) -> Result<(), PartsError> {
-        if let Some(part) = self.parts.get_mut(part as usize) {
+    /// An attempt at a part begins; it gets a number. It counts as spent, since the partner may learn something by it, unless
+    /// it [turns out](Self::show_nothing) that it did not.
+    pub(crate) fn begin(&mut self, part: u32) -> Result<u32, PartsError> {
+        let part = self.parts.get_mut(part as usize);
+        let number = part.map_or(0, |part| {
             part.attempts += 1;
-        }
+            part.spent += 1;
+            part.attempts
+        });
         if self.repeated() > self.allowance {
             return Err(PartsError::Allowance { allowance: self.allowance });
         }
-        Ok(())
+        Ok(number)
+    }
+
+    /// Whether another attempt at each of these parts is within the allowance: for who hears of attempts when all of them
+    /// are over.
+    pub(crate) fn afford(&self, parts: &[u32]) -> Result<(), PartsError> {
+        let spent = |part: &u32| self.parts.get(*part as usize).map_or(0, |part| part.spent);
+        let again = parts.iter().filter(|part| spent(part) > 0).count() as u32;
+        let allowance = self.allowance;
+        match self.repeated().saturating_add(again) > allowance {
+            true => Err(PartsError::Allowance { allowance }),
+            false => Ok(()),
+        }
+    }
+
+    /// An attempt at that part has shown the partner nothing, and is over.
+    pub(crate) fn show_nothing(&mut self, part: u32) {
+        if let Some(part) = self.parts.get_mut(part as usize) {
+            part.spent = part.spent.saturating_sub(1);
+        }
     }
 
     /// An attempt came to its end.
@@ -88,9 +169,9 @@ impl<'d> Book<'d> {
         self.parts.iter().map(|part| part.attempts).sum()
     }
 
-    /// Attempts beyond the first of each part.
+    /// Attempts beyond the first of each part that count as spent.
     pub(crate) fn repeated(&self) -> u32 {
-        self.parts.iter().map(|part| part.attempts.saturating_sub(1)).sum()
+        self.parts.iter().map(|part| part.spent.saturating_sub(1)).sum()
     }
 
     /// The last receipt that this side holds of each part.
@@ -100,9 +181,10 @@ impl<'d> Book<'d> {
     }
 
     /// Exchanges the receipts of all parts that are not done, and chooses.
-    pub(crate) fn compare(&mut self, run: &mut Connection, role: Role) -> Result<(), SessionError> {
+    pub(crate) fn compare(&mut self, run: &mut Line<'_>, round: u16, role: Role) -> Result<(), SessionError> {
         let mine: Vec<(u32, Receipt)> = self.receipts().collect();
-        let theirs = exchange_receipts(run, &mine, self.parts.len())?;
+        let most = self.parts.len() * usize::from(MOST_ROUNDS) + self.allowance as usize;
+        let theirs = exchange_receipts(run, round, &mine, (self.parts.len(), most))?;
         self.choose(&theirs, role);
         Ok(())
     }
@@ -116,16 +198,15 @@ impl<'d> Book<'d> {
     /// Of each part the first receipt of the receiver's list that is in both.
     fn choose(&mut self, theirs: &[(u32, Receipt)], role: Role) {
         let known: HashSet<&(u32, Receipt)> = theirs.iter().collect();
+        let mut of_part: HashMap<u32, Vec<&Receipt>> = HashMap::new();
+        theirs.iter().for_each(|(part, receipt)| of_part.entry(*part).or_default().push(receipt));
         let missing = self.missing();
         for number in missing {
             let part = &mut self.parts[number as usize];
             let place = |receipt: &Receipt| part.held.iter().position(|held| held.receipt == *receipt);
             part.chosen = match role {
                 Role::Receiver => part.held.iter().position(|held| known.contains(&(number, held.receipt))),
-                Role::Sender => {
-                    let of_part = theirs.iter().filter(|(part, _)| *part == number);
-                    of_part.map(|(_, receipt)| receipt).find_map(place)
-                }
+                Role::Sender => of_part.get(&number).into_iter().flatten().copied().find_map(place),
             };
         }
     }
@@ -159,9 +240,23 @@ impl<'d> Book<'d> {
     }
 }
 
+/// The parts of a round, of those that are missing, which ascend: all of them, or where both sides are engines the lowest,
+/// as many as the larger of the two plays at once.
+///
+/// The tasks of an engine have fixed parts, and it may start them in any order. Two engines that both have all slots busy
+/// play at least one part in common if their slots are more than the parts of the round. So neither waits for ever, even
+/// where the larger one has lost slots, as long as both together have more slots than the round has parts.
+pub(crate) fn in_round(missing: &[u32], Players { mine, theirs }: Players) -> &[u32] {
+    let most = match mine.names && theirs.names {
+        true => usize::from(mine.at_once.max(theirs.at_once)),
+        false => missing.len(),
+    };
+    &missing[..most.min(missing.len())]
+}
+
 /// Says which parts this round has; both sides compute the same.
 pub(crate) fn exchange_round(
-    run: &mut Connection,
+    run: &mut Line<'_>,
     round: u16,
     parts: usize,
     missing: &[u32],
@@ -169,28 +264,36 @@ pub(crate) fn exchange_round(
     let mut bitmap = vec![0u8; parts.div_ceil(8)];
     missing.iter().for_each(|part| bitmap[*part as usize / 8] |= 1 << (part % 8));
     let mine = [&round.to_le_bytes()[..], &bitmap].concat();
-    run.send(&mine)?;
     let mut theirs = vec![0; mine.len()];
-    run.recv_exact(&mut theirs)?;
+    let step = Step { round, of: Of::Round };
+    run.exchange(step, mine.clone(), &mut |run| Ok(run.recv_exact(&mut theirs)?))?;
     if theirs == mine { Ok(()) } else { Err(PartsError::Differ("parts to play").into()) }
 }
 
-/// Exchanges lists of receipts. The partner holds at most as many of a part as there were rounds.
+/// Exchanges lists of receipts. The partner holds one of a part for each round that held it, and those of the allowance,
+/// where a part was played again within a round: `most` in all.
 fn exchange_receipts(
-    run: &mut Connection,
+    run: &mut Line<'_>,
+    round: u16,
     mine: &[(u32, Receipt)],
-    parts: usize,
+    most: (usize, usize),
 ) -> Result<Vec<(u32, Receipt)>, SessionError> {
     let mut writer = Writer::new();
     writer.list(mine, |writer, (part, receipt)| {
         writer.u32(*part).fixed(receipt);
     });
-    run.send(writer.as_slice())?;
+    run.exchange(Step { round, of: Of::Ended }, writer.into_vec(), &mut |run| recv_receipts(run, most))
+}
+
+fn recv_receipts(
+    run: &mut Connection,
+    (parts, most): (usize, usize),
+) -> Result<Vec<(u32, Receipt)>, SessionError> {
     let mut count = [0; 4];
     run.recv_exact(&mut count)?;
     let count = u32::from_le_bytes(count) as usize;
-    if count > parts * usize::from(MOST_ROUNDS) {
-        return Err(PartsError::Differ("number of parts").into());
+    if count > most {
+        return Err(PartsError::Differ("number of receipts").into());
     }
     let mut bytes = vec![0; count * 36];
     run.recv_exact(&mut bytes)?;
@@ -205,10 +308,10 @@ fn exchange_receipts(
 }
 
 /// Compares the root of all receipts, and the number of matches where both sides learn it.
-pub(crate) fn exchange_root(run: &mut Connection, root: &[u8; 32], matches: u64) -> Result<(), SessionError> {
-    run.send(&[&root[..], &matches.to_le_bytes()].concat())?;
+pub(crate) fn exchange_root(run: &mut Line<'_>, root: &[u8; 32], matches: u64) -> Result<(), SessionError> {
+    let mine = [&root[..], &matches.to_le_bytes()].concat();
     let mut theirs = [0; 40];
-    run.recv_exact(&mut theirs)?;
+    run.exchange(run.root(), mine, &mut |run| Ok(run.recv_exact(&mut theirs)?))?;
     if theirs[..32] != root[..] {
         return Err(PartsError::Differ("receipts of the parts").into());
     }
@@ -216,4 +319,64 @@ pub(crate) fn exchange_root(run: &mut Connection, root: &[u8; 32], matches: u64)
         return Err(PartsError::Differ("number of matches").into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::toss::Player;
+    use super::*;
+
+    fn players(mine: Player, theirs: Player) -> Players {
+        Players { mine, theirs }
+    }
+
+    #[test]
+    fn a_round_of_two_engines_has_as_many_parts_as_the_larger_has_slots() {
+        let missing: Vec<u32> = (3..20).collect();
+        let (one, three, process) = (Player::engine(1), Player::engine(3), Player::process(1));
+        for pair in [players(one, three), players(three, one), players(three, three)] {
+            assert_eq!(in_round(&missing, pair), [3, 4, 5]);
+        }
+        for pair in [players(process, three), players(three, process), players(process, process)] {
+            assert_eq!(in_round(&missing, pair), missing);
+        }
+        assert_eq!(in_round(&missing[..2], players(three, three)), [3, 4]);
+        assert!(in_round(&[], players(one, one)).is_empty());
+    }
+
+    /// Whatever orders two engines take, some part is played on both sides at once.
+    #[test]
+    fn two_engines_always_have_a_part_in_common() {
+        for (mine, theirs) in [(1, 1), (1, 4), (3, 4), (4, 4)] {
+            let missing: Vec<u32> = (0..9).collect();
+            let round = in_round(&missing, players(Player::engine(mine), Player::engine(theirs)));
+            let first = |slots: u16| round.iter().take(slots.into()).collect::<HashSet<_>>();
+            let last = |slots: u16| round.iter().rev().take(slots.into()).collect::<HashSet<_>>();
+            assert!(!first(mine).is_disjoint(&last(theirs)), "{mine} {theirs}");
+        }
+    }
+
+    #[test]
+    fn parts_that_were_played_are_played_again_as_far_as_the_allowance_goes() {
+        let mut book = Book::new(128);
+        for part in 0..128 {
+            book.begin(part).unwrap();
+        }
+        let eight: Vec<u32> = (3..11).collect();
+        book.afford(&eight).unwrap();
+        assert_eq!(book.afford(&[&eight[..], &[99]].concat()), Err(PartsError::Allowance { allowance: 8 }));
+        book.begin(0).unwrap();
+        assert_eq!(book.afford(&eight), Err(PartsError::Allowance { allowance: 8 }));
+        Book::new(128).afford(&(0..128).collect::<Vec<_>>()).unwrap();
+    }
+
+    #[test]
+    fn a_part_is_in_four_rounds_at_most() {
+        let mut book = Book::new(4);
+        for _ in 0..MOST_ROUNDS {
+            book.enter(&[0, 2]).unwrap();
+        }
+        book.enter(&[1, 3]).unwrap();
+        assert_eq!(book.enter(&[1, 2, 3]), Err(PartsError::Missing { missing: 1, count: 4 }));
+    }
 }

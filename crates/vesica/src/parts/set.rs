@@ -18,6 +18,8 @@ pub(crate) enum KeySet<'a> {
     InMemory(&'a Items),
     /// In files. Whoever hears of the progress is beside them.
     OnDisk(OnDisk, &'a Reporter<'a>),
+    /// With the tasks of an engine, which split them.
+    Elsewhere,
 }
 
 /// The keys in parts.
@@ -30,6 +32,10 @@ pub(crate) enum PartSet<'a> {
         /// Rows of the table.
         rows: u64,
     },
+    /// One part alone, in a task of an engine.
+    One(Items),
+    /// With the tasks of an engine.
+    Elsewhere,
 }
 
 /// The matches of an attempt at a part, until it is known whether it counts.
@@ -81,6 +87,7 @@ impl<'a> KeySet<'a> {
                 let files = keys.split(key, agreed.parts, items, block, on_progress);
                 Ok(PartSet::OnDisk { files: files.map_err(|error| disk(Phase::Split, &error))?, rows })
             }
+            KeySet::Elsewhere => Ok(PartSet::Elsewhere),
         }
     }
 }
@@ -121,6 +128,7 @@ impl PartSet<'_> {
                 }
                 Ok(Some(Selected::Bitmap { rows, items }))
             }
+            PartSet::One(_) | PartSet::Elsewhere => Ok(None),
         }
     }
 
@@ -129,17 +137,17 @@ impl PartSet<'_> {
     pub(super) fn in_memory(&self) -> &[Items] {
         match self {
             PartSet::InMemory { parts, .. } => parts,
-            PartSet::OnDisk { .. } => &[],
+            _ => &[],
         }
     }
 
     /// What the report says of temporary files.
     pub(super) fn usage(&self) -> Option<(vesica_spill::Usage, &'static str)> {
         match self {
-            PartSet::InMemory { .. } => None,
             PartSet::OnDisk { files, .. } => {
                 Some((files.spill().usage(), files.spill().directory().kind().name()))
             }
+            PartSet::InMemory { .. } | PartSet::One(_) | PartSet::Elsewhere => None,
         }
     }
 }

@@ -1,29 +1,61 @@
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use vesica_channel::{CancelToken, Channel};
+use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates, Width};
 use vesica_encode::parts::Split;
-use vesica_net::{Identity, Options, PublicKey, memory};
+use vesica_net::{NetEvent, Options, PartCall, memory};
 use vesica_protocols::registry::{Entry, PROTOCOLS, Security};
 use vesica_protocols::testing::{Planted, planted_for, usual};
 use vesica_protocols::{Learns, Parameters, Role};
 use vesica_table::Dialect;
 
+use super::line::{Of, Step};
 use super::rounds::Receipt;
 use super::*;
 use crate::job::{Destination, TableArgs};
+use crate::memory::Budget;
 use crate::settings::{Choice, Settings};
 use crate::spool::tests::spooled;
 use crate::terms::Terms;
 use crate::{Error, local};
 
+mod broken;
+mod several;
+
 thread_local! {
     /// The key of the split in place of that of the coins, on this thread.
     pub(super) static KEY: Cell<Option<[u8; 32]>> = const { Cell::new(None) };
+
+    /// Where this thread's side cuts the connection of the run.
+    static CUTS: RefCell<Vec<(Step, When)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// When, in a step of the run's conversation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum When {
+    /// Before this side has said anything.
+    Before,
+    /// After that.
+    Said,
+    /// After it has the partner's message, too.
+    Taken,
+}
+
+/// Cuts the connection if the test wants it, once.
+pub(super) fn cut(step: Step, when: When, run: &mut Connection) {
+    CUTS.with_borrow_mut(|cuts| {
+        let place = cuts.iter().position(|cut| *cut == (step, when));
+        if let Some(place) = place {
+            cuts.swap_remove(place);
+            *run = memory::pair(&CancelToken::new()).0;
+        }
+    });
 }
 
 /// What a side ended with.
@@ -63,13 +95,13 @@ fn side(
     role: Role,
     items: &Items,
     settings: &Settings,
-    (mut run, links): (Connection, &mut dyn Links),
+    (mut run, links, lanes): (Connection, &mut dyn Links, u16),
     play: &Play,
 ) -> End {
     let cancel = CancelToken::new();
     let reporter = Reporter::new(role, settings, &cancel, &|_| ());
     let options = Options { cancel: cancel.clone(), ..Options::default() };
-    let conduct = Conduct { threads: 1, options, reporter: &reporter };
+    let conduct = Conduct { threads: 1, lanes, options, reporter: &reporter };
     let terms = Terms::new(role, settings, &["raw".to_owned()]);
     let agreed = session::agree(&mut run, &terms, settings.wanted(), items.len(), None);
     let result = agreed.and_then(|agreed| {
@@ -81,13 +113,19 @@ fn side(
 
 /// Both sides; the links of the receiver, who makes the connections, may fail, and the sender may cheat.
 fn both(sets: [&Items; 2], settings: &Settings, cut: &[Cut], sender: &Play) -> [End; 2] {
+    both_in([1; 2], sets, settings, cut, sender)
+}
+
+/// The same with so many parts at once on each side.
+fn both_in(lanes: [u16; 2], sets: [&Items; 2], settings: &Settings, cut: &[Cut], sender: &Play) -> [End; 2] {
     let (mine, theirs) = memory::pair(&CancelToken::new());
     let (makes, mut takes) = InMemory::pair();
-    let mut makes = Cutting { inner: makes, cut: cut.to_vec(), opened: 0 };
+    let mut makes = Cutting { inner: makes, cut: cut.to_vec(), opened: AtomicUsize::new(0) };
     thread::scope(|scope| {
         // As in a job, the links end with their side.
-        let sender = scope.spawn(move || side(Role::Sender, sets[1], settings, (theirs, &mut takes), sender));
-        let receiver = side(Role::Receiver, sets[0], settings, (mine, &mut makes), &honest);
+        let sender = scope
+            .spawn(move || side(Role::Sender, sets[1], settings, (theirs, &mut takes, lanes[1]), sender));
+        let receiver = side(Role::Receiver, sets[0], settings, (mine, &mut makes, lanes[0]), &honest);
         // The sender is not to wait for parts of a receiver that is gone.
         drop(makes);
         [receiver, sender.join().unwrap()]
@@ -106,13 +144,40 @@ enum Cut {
     AtOnce,
     /// It is closed when both sides have said which part they mean.
     AfterHeaders,
+    /// It is closed when the sender has the first message of the receiver's.
+    InTheMiddle,
+}
+
+/// Passes on what the sender says, and after the header the first of what the receiver asks.
+fn until_the_receiver_speaks(
+    mut receiver: Connection,
+    mut sender: Connection,
+    header: &mut [u8],
+) -> Result<(), ChannelError> {
+    let pass = |from: &mut Connection, to: &mut Connection| {
+        let mut passed = vec![0; from.readable()];
+        from.recv_exact(&mut passed)?;
+        to.send(&passed).and_then(|()| to.flush())
+    };
+    // Long enough for a message to be said, or taken.
+    let awhile = Duration::from_millis(100);
+    receiver.recv_exact(header)?;
+    while receiver.readable() == 0 {
+        receiver.check().and_then(|()| sender.check())?;
+        pass(&mut sender, &mut receiver)?;
+        thread::sleep(Duration::from_millis(1));
+    }
+    thread::sleep(awhile);
+    pass(&mut receiver, &mut sender)?;
+    thread::sleep(awhile);
+    Ok(())
 }
 
 /// Links some of whose connections break; those after the listed ones as the last of these.
 struct Cutting {
     inner: InMemory,
     cut: Vec<Cut>,
-    opened: usize,
+    opened: AtomicUsize,
 }
 
 impl Links for Cutting {
@@ -121,26 +186,29 @@ impl Links for Cutting {
     }
 
     fn open(
-        &mut self,
-        keys: (&Identity, &PublicKey),
+        &self,
+        call: &PartCall<'_>,
         first: &[u8],
         options: &Options,
         wanted: &dyn Fn() -> bool,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Connection>, NetError> {
-        let cut = self.cut.get(self.opened).or(self.cut.last()).copied().unwrap_or(Cut::Nothing);
-        self.opened += 1;
+        let opened = self.opened.fetch_add(1, Ordering::Relaxed);
+        let cut = self.cut.get(opened).or(self.cut.last()).copied().unwrap_or(Cut::Nothing);
         if cut == Cut::Nothing {
-            return self.inner.open(keys, first, options, wanted, rng);
+            return self.inner.open(call, first, options, wanted, rng);
         }
         let (mut mine, mut between) = memory::pair(&options.cancel);
         mine.send(first).and_then(|()| mine.flush())?;
-        if cut == Cut::AfterHeaders
-            && let Some(mut theirs) = self.inner.open(keys, first, options, wanted, rng)?
+        if cut != Cut::AtOnce
+            && let Some(mut theirs) = self.inner.open(call, first, options, wanted, rng)?
         {
             let mut header = vec![0; first.len()];
             theirs.recv_exact(&mut header)?;
             between.send(&header).and_then(|()| between.flush())?;
+            if cut == Cut::InTheMiddle {
+                thread::spawn(move || drop(until_the_receiver_speaks(between, theirs, &mut header)));
+            }
         }
         Ok(Some(mine))
     }
@@ -244,7 +312,8 @@ fn all_parts_of_a_side_have_one_size_and_every_attempt_an_id_of_its_own() {
         _: &mut dyn Links,
         _: &Conduct<'_>,
     ) -> Played {
-        let division = Division::agree(agreed, items, &mut run, &mut StdRng::seed_from_u64(9))?;
+        let division =
+            Division::agree(agreed, items, Player::process(1), &mut run, &mut StdRng::seed_from_u64(9))?;
         let bound = agreed.parts.bound(items.len() as u64) as usize;
         assert!(division.set.in_memory().iter().all(|part| part.len() == bound));
         assert!(division.set.in_memory().iter().any(|part| part.distinct() < bound), "there are dummies");
@@ -264,12 +333,15 @@ fn all_parts_of_a_side_have_one_size_and_every_attempt_an_id_of_its_own() {
 fn parts_whose_connection_broke_are_played_again() {
     let sets = planted(Security::Malicious, 300, 200, 77);
     let settings = Settings { learns: Learns::Both, ..settings("vole", Security::Malicious, 5) };
-    let cut = [Cut::AfterHeaders, Cut::Nothing, Cut::AtOnce, Cut::AfterHeaders, Cut::Nothing];
-    let [receiver, sender] = both([&sets.receiver, &sets.sender], &settings, &cut, &honest);
-    let report = receiver.report.unwrap();
-    assert_eq!((report.attempts, report.spent), (7, 2));
-    assert_eq!(receiver.rows(), Some(sets.receiver_rows));
-    assert_eq!(sender.rows(), Some(sets.sender_rows));
+    // What showed nothing is free.
+    for (breaks, attempts, spent) in [(Cut::AfterHeaders, 5, 0), (Cut::InTheMiddle, 7, 2)] {
+        let cut = [breaks, Cut::Nothing, Cut::AtOnce, breaks, Cut::Nothing];
+        let [receiver, sender] = both([&sets.receiver, &sets.sender], &settings, &cut, &honest);
+        assert_eq!(receiver.report.unwrap().attempts, attempts);
+        assert_eq!(sender.report.unwrap().spent, spent);
+        assert_eq!(receiver.rows(), Some(sets.receiver_rows.clone()));
+        assert_eq!(sender.rows(), Some(sets.sender_rows.clone()));
+    }
 }
 
 /// A side that is honest, and whose keys are on disk.
@@ -308,6 +380,61 @@ fn keys_on_disk_are_matched_as_those_in_memory_also_where_parts_are_played_again
     }
 }
 
+/// Links that say something else than they should at the beginning of a connection.
+struct Spoilt {
+    inner: InMemory,
+    spoil: fn(&mut Vec<u8>),
+}
+
+impl Links for Spoilt {
+    fn comes_here(&self) -> bool {
+        self.inner.comes_here()
+    }
+
+    fn open(
+        &self,
+        call: &PartCall<'_>,
+        first: &[u8],
+        options: &Options,
+        wanted: &dyn Fn() -> bool,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Option<Connection>, NetError> {
+        let mut first = first.to_vec();
+        (self.spoil)(&mut first);
+        self.inner.open(call, &first, options, wanted, rng)
+    }
+}
+
+#[test]
+fn a_connection_of_another_job_part_or_round_counts_for_nothing() {
+    let sets = planted(Security::Malicious, 100, 100, 10);
+    let settings = settings("vole", Security::Malicious, 3);
+    type Spoil = fn(&mut Vec<u8>);
+    // Kind, tag, part, and round of what the receiver says.
+    let spoils: [(Spoil, u8); 4] = [
+        (|first| first[0] = 0, 76),
+        (|first| first[9] ^= 1, 76),
+        (|first| first[33] = 7, 76),
+        (|first| first[37] ^= 1, 69),
+    ];
+    for (spoil, code) in spoils {
+        let (mine, theirs) = memory::pair(&CancelToken::new());
+        let (inner, mut takes) = InMemory::pair();
+        let mut makes = Spoilt { inner, spoil };
+        let settings = &settings;
+        let ends = thread::scope(|scope| {
+            let set = &sets.sender;
+            let sender =
+                scope.spawn(move || side(Role::Sender, set, settings, (theirs, &mut takes, 1), &honest));
+            let receiver = side(Role::Receiver, &sets.receiver, settings, (mine, &mut makes, 1), &honest);
+            drop(makes);
+            [receiver, sender.join().unwrap()]
+        });
+        assert_eq!(ends[1].exit_code(), code, "{:?}", ends[1].result);
+        assert!(matches!(ends[0].exit_code(), 69 | 76), "{:?}", ends[0].result);
+    }
+}
+
 #[test]
 fn a_part_that_never_comes_through_ends_the_run_with_69() {
     let sets = planted(Security::Malicious, 100, 100, 10);
@@ -328,7 +455,7 @@ fn a_part_that_never_comes_through_ends_the_run_with_69() {
 fn attempts_beyond_the_allowance_end_the_run_with_69() {
     let sets = planted(Security::Malicious, 100, 100, 10);
     let settings = settings("vole", Security::Malicious, 8);
-    let ends = both([&sets.receiver, &sets.sender], &settings, &[Cut::AfterHeaders], &honest);
+    let ends = both([&sets.receiver, &sets.sender], &settings, &[Cut::InTheMiddle], &honest);
     assert!(ends.iter().all(|end| end.exit_code() == 69));
     let beyond = Err(PartsError::Allowance { allowance: 4 }.into());
     assert!(ends.iter().any(|end| end.result == beyond));
@@ -338,23 +465,17 @@ fn attempts_beyond_the_allowance_end_the_run_with_69() {
 fn with_book(spoil: fn(&mut Vec<&mut Receipt>)) -> Box<Play> {
     Box::new(move |agreed, items, mut run, links, conduct| {
         let rng = &mut StdRng::seed_from_u64(3);
-        let division = Division::agree(agreed, items, &mut run, rng)?;
+        let division = Division::agree(agreed, items, Player::process(1), &mut run, rng)?;
         let progress = PartProgress::new(conduct.reporter);
+        let mut run = Line::begin(run, links, &division.job, conduct, rng)?;
         let mut book = Book::new(division.count());
         for round in 0..MOST_ROUNDS {
             let missing = book.missing();
             rounds::exchange_round(&mut run, round, division.count(), &missing)?;
-            part::round(
-                &division,
-                &mut book,
-                (&mut run, &mut *links),
-                (round, &missing),
-                conduct,
-                &progress,
-                rng,
-            )?;
+            let parts = (round, &missing[..], missing.clone());
+            lanes::round(&division, &mut book, run.both(), parts, conduct, &progress, rng)?;
             spoil(&mut book.receipts_mut().collect());
-            book.compare(&mut run, Role::Sender)?;
+            book.compare(&mut run, round, Role::Sender)?;
         }
         Err(PartsError::Missing { missing: 0, count: 0 }.into())
     })
@@ -382,9 +503,10 @@ fn receipts_that_are_swapped_replayed_or_dropped_end_the_run_without_a_result() 
 fn with_root(spoil: fn(&mut [u8; 32], &mut u64)) -> Box<Play> {
     Box::new(move |agreed, items, mut run, links, conduct| {
         let rng = &mut StdRng::seed_from_u64(3);
-        let division = Division::agree(agreed, items, &mut run, rng)?;
+        let division = Division::agree(agreed, items, Player::process(1), &mut run, rng)?;
         let progress = PartProgress::new(conduct.reporter);
-        let book = division.play(&mut run, links, conduct, &progress, rng)?;
+        let mut run = Line::begin(run, links, &division.job, conduct, rng)?;
+        let book = division.play(&mut run, conduct, &progress, rng)?;
         let (mut root, mut matches) = (book.root(&division.job.id)?, book.matches());
         spoil(&mut root, &mut matches);
         rounds::exchange_root(&mut run, &root, matches)?;
@@ -422,6 +544,24 @@ fn a_coin_that_was_not_committed_to_ends_the_run_with_76() {
 }
 
 #[test]
+fn a_partner_without_the_memory_for_the_parts_ends_the_run_with_77() {
+    let sets = planted(Security::Malicious, 100, 100, 10);
+    let settings = settings("vole", Security::Malicious, 2);
+    fn declines(
+        agreed: &Agreed,
+        _: &Items,
+        mut run: Connection,
+        _: &mut dyn Links,
+        _: &Conduct<'_>,
+    ) -> Played {
+        agreed.check_memory(2, Some(Budget::named(1)), &mut run).map(|()| None)
+    }
+    let [receiver, sender] = both([&sets.receiver, &sets.sender], &settings, &[], &declines);
+    assert!(matches!(receiver.result, Err(SessionError::TooLargeForPartner { .. })), "{:?}", receiver.result);
+    assert_eq!((receiver.exit_code(), sender.exit_code()), (77, 77));
+}
+
+#[test]
 fn sides_that_do_not_mean_the_same_round_end_with_76() {
     let sets = planted(Security::Malicious, 100, 100, 10);
     let settings = settings("vole", Security::Malicious, 2);
@@ -429,10 +569,12 @@ fn sides_that_do_not_mean_the_same_round_end_with_76() {
         agreed: &Agreed,
         items: &Items,
         mut run: Connection,
-        _: &mut dyn Links,
-        _: &Conduct<'_>,
+        links: &mut dyn Links,
+        conduct: &Conduct<'_>,
     ) -> Played {
-        Division::agree(agreed, items, &mut run, &mut StdRng::seed_from_u64(9))?;
+        let rng = &mut StdRng::seed_from_u64(9);
+        let division = Division::agree(agreed, items, Player::process(1), &mut run, rng)?;
+        let mut run = Line::begin(run, links, &division.job, conduct, rng)?;
         rounds::exchange_round(&mut run, 0, 2, &[1])?;
         Ok(None)
     }

@@ -1,5 +1,6 @@
 //! A run in parts, and one whose keys are on disk: events, bytes and what the report says of them.
 
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use vesica_net::Connection;
@@ -13,20 +14,25 @@ use crate::report::{Event, MatchCounts, PartsReport, SpillReport};
 const PART_EVERY: Duration = Duration::from_millis(250);
 
 impl Reporter<'_> {
-    /// A part begins, on this connection.
-    pub(crate) fn part_begins(&self, channel: &Connection) {
-        self.state().part = Some(channel.meter());
+    /// An attempt at a part begins on this connection. The result is for [`part_ended`](Self::part_ended).
+    pub(crate) fn part_begins(&self, channel: &Connection) -> u64 {
+        let mut state = self.state();
+        state.attempts += 1;
+        let number = state.attempts;
+        state.playing.push((number, channel.meter()));
+        number
     }
 
-    /// The connection of a part is of no more use.
-    pub(crate) fn part_ended(&self, channel: &Connection) {
+    /// The connection of that attempt is of no more use.
+    pub(crate) fn part_ended(&self, number: u64, channel: &Connection) {
         let mut state = self.state();
-        state.part = None;
+        state.playing.retain(|(playing, _)| *playing != number);
         state.past = sum(state.past, channel.traffic());
     }
 
     /// A part is done for the first time; not every one is told.
     pub(crate) fn part_done(&self, index: u32) {
+        let _in_order = self.telling.lock().unwrap_or_else(PoisonError::into_inner);
         let event = {
             let mut state = self.state();
             state.parts_done += 1;
@@ -39,6 +45,12 @@ impl Reporter<'_> {
         };
         event.iter().for_each(self.on_event);
         self.advance(1);
+    }
+
+    /// The connection of the run had broken, and was made again.
+    pub(crate) fn taken_up(&self, channel: &Connection) {
+        self.state().meters.push(channel.meter());
+        self.notice("the connection of the run broke, and was made again".to_owned());
     }
 
     /// How the parts went.

@@ -10,7 +10,7 @@ use super::{Agreed, SessionError};
 use crate::base_ots::BaseOts;
 use crate::parts::{self, Parts, PartsError};
 use crate::plan;
-use crate::settings::Wanted;
+use crate::settings::{Choice, Wanted};
 use crate::terms::{self, Terms};
 
 /// What the connection of a run begins with.
@@ -57,6 +57,21 @@ pub(crate) struct PartCosts {
     pub(crate) items: u64,
     /// Bytes that the protocol takes.
     pub(crate) protocol: u64,
+}
+
+/// What a part of a run over sets of these sizes takes on the side of that role; nothing, if there is no protocol for it.
+pub(crate) fn part_costs(
+    asked: &Choice,
+    wanted: Wanted<'_>,
+    (role, sizes): (Role, Sizes),
+    parts: Parts,
+) -> Option<PartCosts> {
+    let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
+    let sizes = parts::sizes(parts, sizes);
+    let plan::Choice { protocol, parameters, .. } = plan::choose(asked, wanted, Some(sizes)).ok()?;
+    let shape = Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
+    let items = sizes.receiver.max(sizes.sender) as u64;
+    Some(PartCosts { items, protocol: memory_of(protocol, &shape, role) })
 }
 
 /// How many parts this side needs for sets of these sizes, if a run can have several parts. The second argument tells what
@@ -151,16 +166,7 @@ fn compare(
                 Role::Receiver => Sizes { receiver: items, sender: their_items },
                 Role::Sender => Sizes { receiver: their_items, sender: items },
             };
-            let costs = |parts: Parts| {
-                let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
-                let sizes = parts::sizes(parts, sizes);
-                let plan::Choice { protocol, parameters, .. } =
-                    plan::choose(&asked, wanted, Some(sizes)).ok()?;
-                let shape =
-                    Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
-                let items = sizes.receiver.max(sizes.sender) as u64;
-                Some(PartCosts { items, protocol: memory_of(protocol, &shape, role) })
-            };
+            let costs = |parts: Parts| part_costs(&asked, wanted, (role, sizes), parts);
             let needed = wanted.parts.max(demand(sizes, &costs));
             (sizes, agree_on_parts(mine, &theirs, exchange_parts(channel, needed)?)?)
         }

@@ -9,7 +9,7 @@
 //!            1024 · block                buckets, while the table is read; 32 KiB or 4 KiB each
 //!            B · block                   parts, while the set is split
 //!            58 · n / 1024               distinct digests of a bucket
-//!            58 · M + protocol's formula at M     a part
+//!            lanes · (58 · M + protocol's formula at M + 9 MiB)     the parts that are played at once
 //! ```
 //!
 //! The number of parts is the least from ⌈n / 2^20⌉ on, doubled from step to step, with which a part fits, where n is the
@@ -31,6 +31,9 @@ const BYTES_PER_KEY: u64 = 400;
 
 /// Bytes that an item of a part takes while the part is made.
 const BYTES_PER_ITEM: u64 = 58;
+
+/// Bytes that a connection of a part takes: what has arrived and was not taken yet, and its threads.
+const CONNECTION: u64 = 9 * MIB;
 
 /// Items of a part that is as quick for an item as it gets.
 const USUAL_PART: u64 = 1 << 20;
@@ -96,9 +99,17 @@ impl Shares {
         numbers_of_parts(items, least).find(|count| fits(*count)).unwrap_or_else(|| most_parts(items, least))
     }
 
-    /// The most bytes that a run takes with such parts: the items of the larger one, and what the protocol takes for it.
-    pub(crate) fn needed(&self, rows: u64, (bound, protocol): (u64, u64)) -> u64 {
-        (PROCESS + self.reader).saturating_add(rows / 8).saturating_add(lane(bound, protocol))
+    /// The most bytes that a run takes that plays so many such parts at once: the items of the larger one, and what the
+    /// protocol takes for it.
+    pub(crate) fn needed(&self, rows: u64, (bound, protocol): (u64, u64), lanes: u16) -> u64 {
+        let lanes = lane(bound, protocol).saturating_mul(lanes.into());
+        (PROCESS + self.reader).saturating_add(rows / 8).saturating_add(lanes)
+    }
+
+    /// How many such parts may be in memory at once, if one may.
+    pub(crate) fn lanes(&self, rows: u64, (bound, protocol): (u64, u64)) -> u16 {
+        let lanes = self.left(rows) / lane(bound, protocol).max(1);
+        u16::try_from(lanes.max(1)).unwrap_or(u16::MAX)
     }
 }
 
@@ -115,9 +126,9 @@ fn most_parts(items: u64, least: u32) -> u32 {
     (items / LEAST_PART).clamp(least.into(), MOST.into()) as u32
 }
 
-/// What one part takes, from its items to its matches.
+/// What one part takes, from its items to its matches, and its connection.
 fn lane(bound: u64, protocol: u64) -> u64 {
-    bound.saturating_mul(BYTES_PER_ITEM).saturating_add(protocol)
+    bound.saturating_mul(BYTES_PER_ITEM).saturating_add(protocol).saturating_add(CONNECTION)
 }
 
 #[cfg(test)]
@@ -149,11 +160,27 @@ mod tests {
             let (rows, shares) = (1 << log, Shares::new(mib * MIB, 8 * MIB));
             let costs = costs(rows);
             let count = shares.parts(rows, rows, 2, &costs);
-            let needed = |count| shares.needed(rows, costs(Parts::new(count).unwrap()).unwrap());
+            let needed = |count| shares.needed(rows, costs(Parts::new(count).unwrap()).unwrap(), 1);
             assert!(needed(count) <= shares.total(), "{mib} {log} {count}");
             let fewer = numbers_of_parts(rows, 2).take_while(|fewer| *fewer < count);
             assert!(fewer.map(needed).all(|needed| needed > shares.total()));
         }
+    }
+
+    #[test]
+    fn as_many_parts_are_in_memory_at_once_as_fit() {
+        let (rows, costs) = (1 << 30, costs(1 << 30)(Parts::new(1024).unwrap()).unwrap());
+        for mib in [600, 1024, 4096] {
+            let shares = Shares::new(mib * MIB, 64 * MIB);
+            let lanes = shares.lanes(rows, costs);
+            assert!(shares.needed(rows, costs, lanes) <= mib * MIB, "{mib}");
+            assert!(shares.needed(rows, costs, lanes + 1) > mib * MIB, "{mib}");
+        }
+        // A part, and its connection.
+        let needed = |lanes| Shares::new(0, 0).needed(rows, costs, lanes);
+        assert_eq!(needed(2) - needed(1), 58 * costs.0 + costs.1 + 9 * MIB);
+        let lanes = [500, 1024, 4096].map(|mib| Shares::new(mib * MIB, 0).lanes(rows, costs));
+        assert_eq!(lanes, [1, 2, 12]);
     }
 
     #[test]

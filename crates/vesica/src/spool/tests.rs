@@ -53,7 +53,7 @@ impl Folder {
     }
 
     fn disk(&mut self) -> Disk<'_> {
-        Disk { named: Some(self.folder.path()), rng: &mut self.rng, shares: SHARES }
+        Disk { named: Some(self.folder.path()), rng: &mut self.rng, shares: SHARES, learns: true }
     }
 
     /// The keys of these rows, of which `room` may be in memory.
@@ -74,7 +74,7 @@ impl Folder {
 /// Items on disk, as a table has them whose keys do not fit into memory.
 pub(crate) fn spooled(items: &Items, folder: &Path) -> OnDisk {
     let width = if items.width() == 16 { Width::Digest128 } else { Width::Digest256 };
-    let disk = Disk { named: Some(folder), rng: &mut rng(6), shares: SHARES };
+    let disk = Disk { named: Some(folder), rng: &mut rng(6), shares: SHARES, learns: true };
     let mut rows: Rows = (0..items.len())
         .flat_map(|item| items.rows_of(item).map(move |row| (row, items.get(item).to_vec())))
         .collect();
@@ -94,7 +94,7 @@ fn what_fits_makes_no_file_and_is_what_it_always_was() {
         let rows = rows(5000, 900, width, 1);
         for (room, fits) in [(rows.len() - 1, false), (rows.len(), true), (usize::MAX, true)] {
             let (named, mut rng) = (disk(), rng(1));
-            let disk = Disk { named: Some(&named), rng: &mut rng, shares: SHARES };
+            let disk = Disk { named: Some(&named), rng: &mut rng, shares: SHARES, learns: true };
             let mut spool = Spool::new(width, room, disk).unwrap();
             let taken = rows.iter().all(|(row, digest)| spool.take(*row, digest).is_continue());
             assert_eq!(taken, fits);
@@ -210,10 +210,20 @@ fn the_disk_holds_one_copy_and_a_little() {
     let usage = spill.usage();
     // What the contract of the formula is: written twice, read once to count and once to split.
     assert!(usage.written < 2 * written && usage.read == 2 * written);
-    let bound = bytes_on_disk(rows.len() as u64, Width::Digest256, Block::SMALL);
+    let bound = bytes_on_disk(rows.len() as u64, Width::Digest256, Block::SMALL, false);
     let slack = written / 20 + (BUCKETS * Block::SMALL.bytes()) as u64;
     assert!(written <= bound && bound < written + slack, "{written} of {bound}");
-    drop(files);
+    // If all keys match.
+    let kept = (0..4).map(|part| {
+        let items = files.part(part, &mut rng(part as u64)).unwrap();
+        files.keep(&items, &items.matches(0..items.len())).unwrap()
+    });
+    assert_eq!(kept.map(|kept| kept.items()).sum::<u64>(), counts.items);
+    let matched = spill.usage().written - usage.written;
+    let with_matches = bytes_on_disk(rows.len() as u64, Width::Digest256, Block::SMALL, true);
+    // Half of the rows repeat a key.
+    let more = with_matches - bound;
+    assert!(matched <= more && more < matched * 11 / 5, "{matched} of {more}");
 }
 
 #[test]

@@ -1,0 +1,71 @@
+//! Several parts at once.
+
+use std::sync::{Arc, Mutex};
+
+use super::*;
+
+/// The root hashes all that went over the connections of all parts.
+#[test]
+fn every_number_of_lanes_sends_the_same_bytes_and_ends_with_the_plain_join() {
+    let sets = planted(Security::Malicious, 900, 700, 77);
+    let settings = Settings { learns: Learns::Both, ..settings("vole", Security::Malicious, 9) };
+    let roots = Arc::new(Mutex::new(HashSet::new()));
+    let kept = roots.clone();
+    let told: Box<Play> = Box::new(move |agreed, items, mut run, links, conduct| {
+        let rng = &mut StdRng::seed_from_u64(3);
+        let player = Player::process(conduct.lanes);
+        let division = Division::agree(agreed, items, player, &mut run, rng)?;
+        let progress = PartProgress::new(conduct.reporter);
+        let mut run = Line::begin(run, links, &division.job, conduct, rng)?;
+        let book = division.play(&mut run, conduct, &progress, rng)?;
+        kept.lock().unwrap().insert(book.root(&division.job.id)?);
+        division.confirm(&book, &mut run, conduct.reporter)?;
+        Ok(division.matches(book)?.and_then(Selected::into_matches))
+    });
+    for (lanes, expected) in [([1, 1], 1), ([1, 4], 1), ([2, 2], 2), ([4, 3], 3), ([4, 4], 4)] {
+        let [receiver, sender] = both_in(lanes, [&sets.receiver, &sets.sender], &settings, &[], &*told);
+        let [here, there] = [&receiver, &sender].map(|end| end.report.map(|report| report.lanes));
+        assert_eq!((here, there), (Some(expected), Some(expected)));
+        assert_eq!(receiver.rows(), Some(sets.receiver_rows.clone()), "{lanes:?}");
+        assert_eq!(sender.rows(), Some(sets.sender_rows.clone()), "{lanes:?}");
+    }
+    assert_eq!(roots.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn parts_whose_connection_broke_are_played_again_in_several_lanes_too() {
+    let sets = planted(Security::Malicious, 300, 200, 77);
+    let settings = settings("vole", Security::Malicious, 7);
+    let cut = [Cut::InTheMiddle, Cut::Nothing, Cut::AtOnce, Cut::InTheMiddle, Cut::Nothing];
+    for sender in [honest, on_disk] {
+        let ends = both_in([3, 2], [&sets.receiver, &sets.sender], &settings, &cut, &sender);
+        let [here, there] = [&ends[0], &ends[1]].map(|end| end.report.unwrap());
+        // A receiver that alone learns shows nothing.
+        assert_eq!((here.lanes, here.attempts, here.spent), (2, 9, 0));
+        assert_eq!((there.lanes, there.spent), (2, 2));
+        let [receiver, _] = ends;
+        assert_eq!(receiver.rows(), Some(sets.receiver_rows.clone()));
+    }
+}
+
+#[test]
+fn an_error_of_one_lane_ends_the_run_for_all_of_them() {
+    let sets = planted(Security::Malicious, 100, 100, 10);
+    let settings = settings("vole", Security::Malicious, 8);
+    let sets = [&sets.receiver, &sets.sender];
+    let ends = both_in([4, 4], sets, &settings, &[Cut::InTheMiddle], &honest);
+    assert!(ends.iter().all(|end| end.exit_code() == 69));
+    let beyond = Err(PartsError::Allowance { allowance: 4 }.into());
+    assert!(ends.iter().any(|end| end.result == beyond));
+}
+
+#[test]
+fn an_outage_that_breaks_all_lanes_is_within_the_allowance() {
+    let sets = planted(Security::Malicious, 300, 200, 77);
+    let settings = settings("vole", Security::Malicious, 16);
+    let mut cut = vec![Cut::InTheMiddle; 8];
+    cut.push(Cut::Nothing);
+    let [receiver, sender] = both_in([8, 8], [&sets.receiver, &sets.sender], &settings, &cut, &honest);
+    assert_eq!(sender.report.unwrap().spent, 8);
+    assert_eq!(receiver.rows(), Some(sets.receiver_rows));
+}
