@@ -272,10 +272,10 @@ pub(crate) struct PartnerOptions {
     /// Connect to the partner at this address: HOST:PORT
     #[arg(long, value_name = "ADDR")]
     pub(crate) connect: Option<String>,
-    /// Meet the partner at this relay, HOST:PORT, where somebody runs `vesica relay`; both sides give the same
+    /// Meet the partner at this relay, HOST:PORT, where somebody runs `vesica relay`; both sides give the same. Give several to share out the parts of a run among them
     #[arg(long, value_name = "ADDR", requires = "via_key", conflicts_with = "insecure_plaintext")]
     pub(crate) via: Vec<String>,
-    /// The relay's public key, vesica-pub1-…, or @FILE with a file that holds it
+    /// The relay's public key, vesica-pub1-…, or @FILE with a file that holds it; once for each --via, in their order
     #[arg(long, value_name = "PUBKEY", requires = "via")]
     pub(crate) via_key: Vec<String>,
     /// A name for the run, the same on both sides, where several with this partner meet at the relay at the same time

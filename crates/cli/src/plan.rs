@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 use vesica::Error;
-use vesica::cost::{self, Alternative, Cell, Conditions, Estimate, Forecast, GateCount, Time, Unfit};
+use vesica::cost::{
+    self, Alternative, Cell, Conditions, Estimate, Forecast, GateCount, Parties, Time, Unfit,
+};
 use vesica::memory::Bytes;
 use vesica::parts::{self, Parts};
 use vesica::protocols::{Learns, ResultKind, Sizes};
@@ -24,8 +26,7 @@ pub(crate) fn run(args: &Plan) -> u8 {
     }
     match cost::forecast(&settings.protocol, settings.wanted(), sizes, &conditions) {
         Ok(forecast) => {
-            let parts = Parts::new(settings.parts).unwrap_or(Parts::ONE);
-            let asked = Asked { learns: settings.learns, sizes, parts, conditions };
+            let asked = Asked { learns: settings.learns, sizes, conditions };
             let text = if args.json {
                 format!("{:#}\n", as_json(&forecast, &asked))
             } else {
@@ -46,14 +47,13 @@ pub(crate) fn run(args: &Plan) -> u8 {
 struct Asked {
     learns: Learns,
     sizes: Sizes,
-    parts: Parts,
     conditions: Conditions,
 }
 
 fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
-    let Forecast { choice, estimate, alternatives } = forecast;
-    let Asked { learns, sizes, conditions, .. } = asked;
-    let played = parts::sizes(asked.parts, *sizes);
+    let Forecast { choice, estimate, parts, lanes, alternatives } = forecast;
+    let Asked { learns, sizes, conditions } = asked;
+    let played = parts::sizes(*parts, *sizes);
     let parameters = &choice.parameters;
     let alternatives = alternatives.iter().map(|Alternative { protocol, outcome }| match outcome {
         Ok(estimate) => json!({"protocol": protocol.name, "estimate": estimate}),
@@ -62,12 +62,18 @@ fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
     json!({
         "schema": 3,
         "sizes": {"receiver": sizes.receiver, "sender": sizes.sender},
-        "parts": {"count": asked.parts.count(), "receiver": played.receiver, "sender": played.sender},
+        "parts": {
+            "count": parts.count(),
+            "receiver": played.receiver,
+            "sender": played.sender,
+            "lanes": lanes,
+        },
         "conditions": {
             "threads": conditions.threads,
             "bits_per_s": conditions.bits_per_s,
             "round_trip_s": conditions.round_trip.as_secs_f64(),
             "kept_base_ots": conditions.kept_base_ots,
+            "memory": conditions.memory.map(|budget| budget.bytes),
         },
         "protocol": choice.protocol.name,
         "reason": choice.reason,
@@ -134,19 +140,21 @@ fn is_of_first(time: &Time) -> bool {
 
 /// What would run, and why.
 fn about_choice(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)> {
-    let Forecast { choice, .. } = forecast;
+    let Forecast { choice, parts, lanes, .. } = forecast;
     let Asked { sizes, conditions, .. } = asked;
     let mut lines = vec![
         ("why", choice.reason.to_owned()),
         ("keys", format!("receiver {}, sender {}", sizes.receiver, sizes.sender)),
         ("parameters", parameters(forecast, asked)),
     ];
-    if asked.parts != Parts::ONE {
-        let Sizes { receiver, sender } = parts::sizes(asked.parts, *sizes);
-        let count = asked.parts.count();
+    if *parts != Parts::ONE {
+        let Sizes { receiver, sender } = parts::sizes(*parts, *sizes);
+        let count = parts.count();
         lines.push((
             "parts",
-            format!("{count}, each of {receiver} keys of the receiver, {sender} of the sender"),
+            format!(
+                "{count}, each of {receiver} keys of the receiver, {sender} of the sender; {lanes} at once"
+            ),
         ));
     }
     if let Some(caveat) = choice.parameters.caveat() {
@@ -163,13 +171,16 @@ fn about_choice(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String
 
 /// What it would cost.
 fn about_cost(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)> {
-    let Estimate { traffic, memory, helper, gates, max_tested_keys, time } = &forecast.estimate;
+    let Estimate { traffic, memory, disk, helper, gates, max_tested_keys, time } = &forecast.estimate;
     let parties = |receiver, sender| format!("receiver {}, sender {}", Bytes(receiver), Bytes(sender));
     let sent = Bytes(traffic.receiver + traffic.sender);
     let mut lines = vec![
         ("traffic", format!("{sent}: {} sent", parties(traffic.receiver, traffic.sender))),
         ("memory", format!("{} at most, tables and keys included", parties(memory.receiver, memory.sender))),
     ];
+    if asked.conditions.memory.is_some() {
+        lines.push(("disk", on_disk(disk)));
+    }
     if let Some(helper) = helper {
         let cost = format!("{} sent, {} of memory at most", Bytes(helper.sent), Bytes(helper.memory));
         lines.push(("helper", cost));
@@ -205,6 +216,19 @@ fn about_cost(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)>
     lines.push(("measured", measured));
     lines.push(("record", record.to_owned()));
     lines
+}
+
+/// The temporary files of both parties.
+fn on_disk(disk: &Parties) -> String {
+    let party = |name, bytes| match bytes {
+        0 => format!("{name} none"),
+        bytes => format!("{name} {}", Bytes(bytes)),
+    };
+    let parties = [party("receiver", disk.receiver), party("sender", disk.sender)].join(", ");
+    if (disk.receiver, disk.sender) == (0, 0) {
+        return "none: all keys fit into memory".to_owned();
+    }
+    format!("{parties} of temporary files at most; keys are written twice and read four times")
 }
 
 /// The longest name of a protocol.

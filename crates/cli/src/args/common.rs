@@ -27,7 +27,7 @@ pub(super) fn words<T: Word>() -> impl TypedValueParser<Value = T> {
 }
 
 /// A memory budget.
-fn memory(text: &str) -> Result<Budget, String> {
+pub(super) fn memory(text: &str) -> Result<Budget, String> {
     match text {
         "auto" => Budget::automatic().ok_or_else(|| "this system does not tell its free memory".to_owned()),
         text => size(text).map(Budget::named),
@@ -141,7 +141,7 @@ pub(crate) struct Common {
     /// Hide my exact size: pad to the next power of two (pow2), or to N keys: a number, or 2^N
     #[arg(long, value_name = "pow2|N", value_parser = PadTo::from_str)]
     pad_to: Option<PadTo>,
-    /// Split the run into at least N parts, played one after the other; the larger number of both sides is taken
+    /// Split the run into at least N parts, several played at once; the larger number of both sides is taken
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parts())]
     parts: u32,
     /// Refuse a run of more than N parts

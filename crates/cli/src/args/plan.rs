@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use clap::Args;
 use vesica::cost::Conditions;
+use vesica::memory::Budget;
 use vesica::protocols::Sizes;
 use vesica::settings::Settings;
 
-use super::common::{Agreed, parts, set_size};
+use super::common::{Agreed, memory, parts, set_size};
 
 #[derive(Args)]
 pub(crate) struct Plan {
@@ -26,9 +27,12 @@ pub(crate) struct Plan {
     /// Threads of each party
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
-    /// The run is split into so many parts
+    /// The run is split into so many parts, or into as many as --memory takes, if these are more
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parts())]
     parts: u32,
+    /// Both sides give this --memory, such as 512M or 4G, or half of this machine's free memory (auto)
+    #[arg(long, value_name = "SIZE|auto", value_parser = memory)]
+    memory: Option<Budget>,
     /// Both sides kept base OTs of an earlier run (--keep-base-ots); with --security semi-honest
     #[arg(long)]
     kept_base_ots: bool,
@@ -53,13 +57,14 @@ impl Plan {
         Sizes { receiver: self.receiver, sender: self.sender }
     }
 
-    /// Threads and network.
+    /// Threads, network and memory.
     pub(crate) fn conditions(&self) -> Conditions {
         Conditions {
             threads: self.threads.into(),
             bits_per_s: self.bandwidth,
             round_trip: self.latency,
             kept_base_ots: self.kept_base_ots,
+            memory: self.memory,
         }
     }
 }

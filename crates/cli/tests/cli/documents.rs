@@ -69,6 +69,35 @@ fn the_page_of_processors_holds_the_levels_of_the_kernels() {
     }
 }
 
+/// The words that follow `before` in a script, each up to a blank.
+fn words_after<'a>(script: &'a str, before: &str) -> Vec<&'a str> {
+    script.split(before).skip(1).filter_map(|rest| rest.split([' ', '"', ')', '\n']).next()).collect()
+}
+
+#[test]
+fn the_page_of_platforms_names_what_the_scripts_test() {
+    let (page, makefile) = (read("docs/platforms.md").replace('\n', " "), read("Makefile"));
+    let targets = words_after(&page, "`make ");
+    assert!(targets.contains(&"arm-test`"), "{targets:?}");
+    for target in targets.iter().map(|target| target.trim_end_matches(['`', ',', ';'])) {
+        assert!(makefile.contains(&format!("\n{target}: ")), "`make {target}` is no target");
+    }
+
+    let arm = read("packaging/arm_test.sh");
+    let tests = between(&arm, "\nunit_tests() {", "\n}");
+    let crates = words_after(tests, "-p vesica-").join("`, `");
+    let row = between(&page, "| Linux on ARM (aarch64), level NEON | ", " | `make arm-test`");
+    assert!(row.starts_with(&format!("unit tests of `{crates}`;")), "{row}: {crates}");
+    let runs = between(&arm, "\nwhole_runs() {", "\n}");
+    let section = between(&page, "## ARM", "## 32 bits");
+    for protocol in words_after(runs, "\"--protocol ") {
+        assert!(section.contains(&format!("`{protocol}`")), "whole runs of {protocol}");
+    }
+    for test in between(&arm, "\nslow=(", ")").split_whitespace() {
+        assert!(section.contains(&format!("`{test}`")), "{test} is left out");
+    }
+}
+
 #[test]
 fn the_version_is_one_line_and_with_verbose_names_the_kernels() {
     let version = concat!("vesica ", env!("CARGO_PKG_VERSION"), "\n");

@@ -21,5 +21,6 @@ mod offline;
 mod parts;
 mod plan;
 mod relay;
+mod relay_parts;
 mod results;
 mod tables;

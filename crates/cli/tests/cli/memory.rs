@@ -133,6 +133,21 @@ fn a_full_disk_ends_the_run_with_74() {
 }
 
 #[test]
+fn a_disk_that_is_full_once_the_partner_is_there_ends_the_run_with_74_too() {
+    let scene = scene(&emails("receiver", ROWS, 10), &emails("sender", 70_000, 10));
+    let (sender, address) = scene.sender(&SENDER);
+    // Room for the 1024 buckets, 256 KiB each, and for no part.
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -f 524288; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_vesica")]);
+    let to = ["receive", "--connect", &address, "--identity", "receiver.pem", "--peer", &scene.sender_key];
+    let ended = scene.start_as(limited, &[&to, &RECEIVER[..], &LITTLE].concat()).end();
+    ended.expect(74, &["temp: a temporary file cannot be written", "phase split"]);
+    sender.end().expect(69, &[]);
+    assert_eq!(scene.read("out.csv"), ANOTHER_DAY);
+    assert_no_temporary_file(&scene);
+}
+
+#[test]
 fn a_process_that_is_killed_leaves_no_temporary_file() {
     let scene = scene(&emails("receiver", ROWS, 10), &emails("sender", 70_000, 10));
     let (sender, address) = scene.sender(&with(&SENDER, &["--timeout", "15s"]));

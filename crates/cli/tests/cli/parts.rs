@@ -1,5 +1,11 @@
 //! Runs in several parts: two real processes, each part on a connection of its own.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
+
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::mpsc;
+use std::thread;
+
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -20,6 +26,7 @@ fn two_processes_play_four_parts_and_end_with_the_plain_join() {
         .map(|name| -> Value { serde_json::from_str(&scene.read(name)).unwrap() });
     assert_eq!(here["parts"]["count"], 4);
     assert_eq!((&here["parts"]["attempts"], &here["parts"]["spent"]), (&4.into(), &0.into()));
+    assert!(here["parts"]["lanes"].as_u64() >= Some(2) && here["parts"]["lanes"] == there["parts"]["lanes"]);
     assert_eq!(there["parts"]["count"], 4);
     assert!(here["parts"]["bound"].as_u64() < Some(3000));
     assert_eq!(here["bytes"]["payload"]["sent"], there["bytes"]["payload"]["received"]);
@@ -66,12 +73,11 @@ fn what_parts_do_not_go_together_with_is_said_before_the_partner_is_met() {
         (vec!["--max-parts", "3"], "above `--max-parts 3`"),
         (with(&semi_honest, &["--result", "count"]), "results other than rows"),
         (with(&semi_honest, &["--keep-base-ots", "kept"]), "kept base OTs"),
-        (vec!["--via", "127.0.0.1:1", "--via-key", &scene.sender_key], "`--via`"),
     ] {
         let peer = ["--identity", "receiver.pem", "--peer", &scene.sender_key, "--parts", "4"];
-        let to: &[&str] = if more.contains(&"--via") { &[] } else { &["--connect", "127.0.0.1:1"] };
+        let to = ["--connect", "127.0.0.1:1"];
         let table = ["receive", "--input", "receiver.csv", "--key", "email:email", "--output", "out.csv"];
-        let ended = scene.run(&[&table[..], &peer, to, &more].concat());
+        let ended = scene.run(&[&table[..], &peer, &to, &more].concat());
         ended.expect(64, &[word]);
         nothing_lost(&scene, &[&ended]);
     }
@@ -88,15 +94,72 @@ fn more_parts_than_the_partner_allows_are_refused_on_both_sides() {
 }
 
 #[test]
+fn parts_that_may_take_more_memory_than_a_side_allows_are_refused_on_both_sides() {
+    let scene = scene(2000);
+    let (small, parts) = (["--memory", "1M"], ["--parts", "4"]);
+    let (mine, theirs) = ("this run may take", "the partner refused the run: it may take about");
+    let (received, sent) = scene.pair(&SENDER, &with(&with(&RECEIVER, &small), &parts));
+    received.expect(77, &[mine, "`--memory` allows 1.0 MB", "phase agree"]);
+    sent.expect(77, &[theirs, "`--memory SIZE`", "phase agree"]);
+    nothing_lost(&scene, &[&received, &sent]);
+    let (received, sent) = scene.pair(&with(&SENDER, &small), &with(&RECEIVER, &parts));
+    received.expect(77, &[theirs, "phase agree"]);
+    sent.expect(77, &[mine, "phase agree"]);
+    nothing_lost(&scene, &[&received, &sent]);
+}
+
+#[test]
 fn a_partner_that_ends_in_the_middle_of_the_parts_costs_no_output() {
     let scene = scene(60_000);
-    let (mut sender, address) = scene.sender(&with(&SENDER, &["--timeout", "15s"]));
-    let receiver = scene.receiver(&address, &with(&RECEIVER, &["--parts", "64", "--timeout", "15s"]));
+    // The connection might be made again, so the receiver waits for as long.
+    let (mut sender, address) = scene.sender(&with(&SENDER, &["--timeout", "3s"]));
+    let receiver = scene.receiver(&address, &with(&RECEIVER, &["--parts", "64", "--timeout", "3s"]));
     sender.wait_for("parts: 64");
     sender.signal(Signal::KILL);
     let received = receiver.end();
     received.expect(69, &[]);
     nothing_lost(&scene, &[&received]);
+}
+
+/// Somebody between the two who passes everything on, and can cut the first connection.
+fn passing(to: String) -> (String, mpsc::Receiver<TcpStream>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (sender, connections) = mpsc::channel();
+    thread::spawn(move || {
+        while let Ok((mut here, _)) = listener.accept() {
+            let Ok(mut there) = TcpStream::connect(&to) else { continue };
+            let (mut back, mut home) = (there.try_clone().unwrap(), here.try_clone().unwrap());
+            drop(sender.send(here.try_clone().unwrap()));
+            thread::spawn(move || {
+                drop(std::io::copy(&mut back, &mut home));
+                drop(home.shutdown(Shutdown::Write));
+            });
+            thread::spawn(move || {
+                drop(std::io::copy(&mut here, &mut there));
+                drop(there.shutdown(Shutdown::Write));
+            });
+        }
+    });
+    (address, connections)
+}
+
+#[test]
+fn a_run_whose_connection_breaks_between_the_parts_takes_it_up() {
+    let scene = scene(30_000);
+    let (sender, address) = scene.sender(&with(&SENDER, &["--timeout", "20s"]));
+    let (middle, connections) = passing(address);
+    let receiver = scene.receiver(&middle, &with(&RECEIVER, &["--parts", "64", "--timeout", "20s"]));
+    let run = connections.recv().unwrap();
+    // The connections of two parts, and that of a third.
+    (0..3).for_each(|_| drop(connections.recv().unwrap()));
+    run.shutdown(Shutdown::Both).unwrap();
+    let words = ["the connection of the run broke, and was made again"];
+    let ends = [sender.end(), receiver.end()];
+    ends[0].expect(0, &words);
+    ends[1].expect(0, &[words[0], "15000 of 30000 rows match"]);
+    let tables = ["receiver.csv", "sender.csv"].map(|name| scene.read(name));
+    assert_eq!(scene.read("out.csv"), plain_join(&tables[0], &tables[1]));
 }
 
 #[test]
@@ -108,4 +171,5 @@ fn plan_tells_the_parts() {
     assert!(text.contains("parts      16, each of 67596 keys of the receiver,"), "{text}");
     let json: Value = serde_json::from_slice(&scene.run(&with(&sizes, &["--json"])).stdout).unwrap();
     assert_eq!((&json["parts"]["count"], &json["parts"]["receiver"]), (&16.into(), &67_596.into()));
+    assert_eq!((&json["parts"]["lanes"], &json["estimate"]["disk"]["sender"]), (&2.into(), &0.into()));
 }

@@ -100,6 +100,47 @@ fn the_measured_cell_behind_a_time_is_named() {
     assert!(text.contains("; of `ot-phasing, σ = 32`: these parameters were not measured"), "{text}");
 }
 
+/// The figures are those of the contract: 1057277 keys a part, 12 lanes in 4 GiB and two in one.
+#[test]
+fn within_a_budget_the_parts_what_is_played_at_once_and_the_disk_are_told() {
+    let huge = ["--receiver", "2^30", "--sender", "2^30", "--security", "malicious", "--threads", "16"];
+    for (budget, lanes) in [("1G", 2), ("4G", 12)] {
+        let plan = json(&[&huge[..], &["--memory", budget]].concat());
+        assert_eq!((&plan["parts"]["count"], &plan["parts"]["receiver"]), (&1024.into(), &1_057_277.into()));
+        assert_eq!(plan["parts"]["lanes"], lanes, "{budget}");
+        let (memory, most) = (&plan["estimate"]["memory"], plan["conditions"]["memory"].as_u64().unwrap());
+        assert!(["receiver", "sender"].iter().all(|side| memory[side].as_u64().unwrap() <= most));
+        // The receiver's matches too: 32 bytes a key.
+        let disk = |side: &str| plan["estimate"]["disk"][side].as_u64().unwrap() >> 30;
+        assert!((40..43).contains(&disk("sender")) && (72..76).contains(&disk("receiver")), "{plan}");
+    }
+    let text = words(&[&huge[..], &["--memory", "1G"]].concat());
+    for part in ["1024, each of 1057277 keys", "; 2 at once", "of temporary files at most"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let more = json(&[&huge[..], &["--memory", "4G", "--parts", "4096"]].concat());
+    assert_eq!(more["parts"]["count"], 4096);
+}
+
+#[test]
+fn a_budget_changes_nothing_where_all_keys_fit_and_refuses_what_does_not() {
+    let plain = json(&MILLION);
+    let mut within = json(&[&MILLION[..], &["--memory", "900G"]].concat());
+    assert_eq!(within["conditions"]["memory"], 900u64 << 30);
+    within["conditions"]["memory"].take();
+    assert_eq!(plain, within);
+    assert!(
+        words(&[&MILLION[..], &["--memory", "900G"]].concat()).contains("none: all keys fit into memory")
+    );
+    let refused = plan(&[&MILLION[..], &["--memory", "66M"]].concat());
+    assert_eq!(refused.status.code(), Some(64));
+    let screen = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        screen.contains("more than `--memory` allows") && screen.contains("the receiver's side"),
+        "{screen}"
+    );
+}
+
 /// A protocol that the first record lacks has its time from another one, which is named, and is marked in the table.
 #[test]
 fn a_time_of_another_machine_says_so() {
