@@ -9,7 +9,7 @@ use vesica_channel::Kind;
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_encode::items::{Encoding, Width};
 use vesica_net::relay::{Join, Label};
-use vesica_net::testing::{frame, frames, hello, join, replies};
+use vesica_net::testing::{frame, frames, hello, join, replies, signs};
 use vesica_net::{Identity, PublicKey};
 use vesica_protocols::Role;
 use vesica_table::{Input, KeySpec, PairSpec, Request, Rule, Value};
@@ -27,6 +27,7 @@ pub(crate) fn targets() -> Vec<Target> {
         frames,
         Target::new("hello", say_hello, hellos(), 20000),
         Target::new("relay-join", read_join, joins(), 20000),
+        Target::new("relay-sign", read_signs, vec![vec![1, 1, 2, 3, 0], vec![2, 0xff, 0xff]], 20000),
         Target::new("relay-reply", read_replies, vec![vec![1, 1, 2, 0, 0, 0, 0], vec![3, 1], vec![4]], 20000),
         Target::new("terms", read_terms, terms(), 20000),
         Target::new("identity", read_identity, vec![identity.as_bytes().to_vec()], 10000),
@@ -123,6 +124,10 @@ fn read_join(input: &[u8]) {
 
 fn read_replies(input: &[u8]) {
     assert!(input.starts_with(&replies(input)));
+}
+
+fn read_signs(input: &[u8]) {
+    assert!(input.starts_with(&signs(input)));
 }
 
 fn terms() -> Vec<Vec<u8>> {

@@ -10,6 +10,8 @@ mod channel;
 mod errors;
 mod identity;
 mod options;
+mod part;
+mod parts;
 mod play;
 mod result;
 mod run;
@@ -26,6 +28,10 @@ mod _internal {
     use crate::channel::Channel;
     #[pymodule_export]
     use crate::identity::{Identity, keygen};
+    #[pymodule_export]
+    use crate::part::{PartTask, digests, fingerprints, keyed};
+    #[pymodule_export]
+    use crate::parts::PartsRun;
     #[pymodule_export]
     use crate::play::CancelToken;
     #[pymodule_export]

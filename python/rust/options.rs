@@ -134,8 +134,8 @@ impl Options {
 pub(crate) struct PartnerArgs<'py> {
     listen: Option<String>,
     connect: Option<String>,
-    via: Option<String>,
-    via_key: Option<String>,
+    via: Option<Texts>,
+    via_key: Option<Texts>,
     run: Option<String>,
     identity: Option<IdentityArg<'py>>,
     peer: Option<String>,
@@ -144,6 +144,22 @@ pub(crate) struct PartnerArgs<'py> {
     offline: Option<PathBuf>,
     helper: Option<String>,
     helper_key: Option<String>,
+}
+
+/// One text, or several.
+#[derive(FromPyObject)]
+pub(crate) enum Texts {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Texts {
+    fn as_slice(&self) -> &[String] {
+        match self {
+            Texts::One(text) => std::slice::from_ref(text),
+            Texts::Several(texts) => texts,
+        }
+    }
 }
 
 impl PartnerArgs<'_> {
@@ -156,8 +172,8 @@ impl PartnerArgs<'_> {
         let place = AddressOptions {
             listen: self.listen.as_deref(),
             connect: self.connect.as_deref(),
-            via: self.via.as_slice(),
-            via_keys: self.via_key.as_slice(),
+            via: self.via.as_ref().map_or(&[], Texts::as_slice),
+            via_keys: self.via_key.as_ref().map_or(&[], Texts::as_slice),
             run: self.run.as_deref(),
         };
         let address = place.address()?;
@@ -189,9 +205,9 @@ impl PartnerArgs<'_> {
             Some(IdentityArg::Object(_)) => None,
             None => partner::default_identity().ok(),
         };
-        let keys = [&self.peer, &self.helper_key, &self.via_key];
-        let key_files =
-            keys.into_iter().filter_map(|key| Some(PathBuf::from(key.as_deref()?.strip_prefix('@')?)));
+        let relays = self.via_key.as_ref().map_or(&[][..], Texts::as_slice);
+        let keys = self.peer.iter().chain(&self.helper_key).chain(relays);
+        let key_files = keys.filter_map(|key| Some(PathBuf::from(key.strip_prefix('@')?)));
         let kept = self.keep_base_ots.iter().chain(&self.offline).cloned();
         identity.into_iter().chain(key_files).chain(kept).collect()
     }

@@ -23,7 +23,7 @@ fn wrong_key(error: &TableError) -> Error {
     Error::usage(error.to_string(), "give the key as COLUMN or COLUMN:RULE, once for each key column")
 }
 
-fn keys(specs: &[String]) -> Result<Vec<KeySpec>, Error> {
+pub(crate) fn keys(specs: &[String]) -> Result<Vec<KeySpec>, Error> {
     specs.iter().map(|spec| KeySpec::parse(spec).map_err(|error| wrong_key(&error))).collect()
 }
 
@@ -49,10 +49,10 @@ pub(crate) fn pair_columns(py: Python<'_>, specs: Vec<String>) -> PyResult<Vec<(
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct How<'py> {
-    options: Options,
-    report: Option<PathBuf>,
-    cancel: Option<Bound<'py, CancelToken>>,
-    on_event: Bound<'py, PyAny>,
+    pub(crate) options: Options,
+    pub(crate) report: Option<PathBuf>,
+    pub(crate) cancel: Option<Bound<'py, CancelToken>>,
+    pub(crate) on_event: Bound<'py, PyAny>,
 }
 
 impl How<'_> {

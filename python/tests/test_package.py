@@ -70,6 +70,16 @@ def test_importing_needs_nothing_and_installs_nothing() -> None:
     )
 
 
+def test_spark_does_not_come_with_the_package() -> None:
+    run(
+        "-c",
+        "import sys; sys.modules['pyspark'] = None\n"
+        "try: import vesica.spark\n"
+        "except ImportError as error: assert 'pip install pyspark' in str(error), error\n"
+        "else: raise SystemExit('imported')",
+    )
+
+
 def test_the_wheel_is_small() -> None:
     wheel = os.environ.get("VESICA_WHEEL")
     if wheel is None:

@@ -10,10 +10,15 @@ __all__ = [
     "Channel",
     "Identity",
     "Outcome",
+    "PartTask",
+    "PartsRun",
     "__version__",
     "assist",
+    "digests",
+    "fingerprints",
     "keep_freed_memory",
     "key_columns",
+    "keyed",
     "keygen",
     "kinds",
     "local",
@@ -36,6 +41,9 @@ def run(
 ) -> Outcome: ...
 def prepare(role: str, receiver_items: int, partner: dict[str, Any], how: dict[str, Any]) -> Outcome: ...
 def assist(listen: str, identity: Any, peers: tuple[str, str], how: dict[str, Any]) -> Outcome: ...
+def digests(batch: Any, specs: Sequence[str], options: dict[str, Any]) -> tuple[Any, int, int]: ...
+def fingerprints(key: bytes, digests: Any) -> Any: ...
+def keyed(digests: Any, items_key: bytes, count: int) -> tuple[Any, Any]: ...
 def local(receiver: dict[str, Any], sender: dict[str, Any], specs: Sequence[str], how: dict[str, Any]) -> Outcome: ...
 
 @final
@@ -117,3 +125,30 @@ class Channel:
     ) -> Outcome: ...
     def close(self) -> None:
         """Close the channel; a run that is using it ends."""
+
+@final
+class PartsRun:
+    """The driver's side of a run in parts."""
+
+    def __new__(
+        cls,
+        role: str,
+        counts: tuple[int, int, int, int],
+        specs: Sequence[str],
+        slots: int,
+        partner: dict[str, Any],
+        how: dict[str, Any],
+    ) -> PartsRun: ...
+    def next(self) -> tuple[Any, ...]: ...
+    def check(self) -> None: ...
+    def ended(self, receipts: Sequence[tuple[int, bytes, int]], attempts: Sequence[tuple[int, int]]) -> None: ...
+    def confirm(self) -> None: ...
+    def close(self) -> None: ...
+
+@final
+class PartTask:
+    """The task of a part."""
+
+    def __new__(cls, ticket: bytes, part: int) -> PartTask: ...
+    def add(self, batch: Any) -> None: ...
+    def play(self, cancel: CancelToken | None = None) -> list[Any]: ...

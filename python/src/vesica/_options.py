@@ -75,7 +75,7 @@ class Options(TypedDict, total=False):
     max_peer_rows: int
     """Refuse a partner with more keys, padding included; 2^30 by default."""
     parts: int
-    """Split the run into at least so many parts, played one after the other; 1 by default. See ``docs/scale.md``."""
+    """Split the run into at least so many parts, several played at once; 1 by default. See ``docs/scale.md``."""
     max_parts: int
     """Refuse a run of more parts; 65536 by default."""
     allow_insecure: bool
@@ -144,10 +144,11 @@ class PartyOptions(RunOptions, ReadOptions, total=False):
     """Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every IPv4 address here."""
     connect: str | None
     """Connect to the partner at ``"HOST:PORT"``."""
-    via: str | None
-    """Meet the partner at the relay at ``"HOST:PORT"``, where somebody runs ``vesica relay``; both sides give the same."""
-    via_key: str | None
-    """The relay's public key, in the forms of ``peer``."""
+    via: str | Sequence[str] | None
+    """Meet the partner at the relay at ``"HOST:PORT"``, where somebody runs ``vesica relay``; both sides give the same.
+    Several share out the parts of a run."""
+    via_key: str | Sequence[str] | None
+    """The relay's public key, in the forms of ``peer``; of several relays in their order."""
     run: str | None
     """A name for the run, the same on both sides, where several with this partner meet at the relay at the same time."""
     identity: str | os.PathLike[str] | _internal.Identity | None

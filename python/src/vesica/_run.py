@@ -190,7 +190,8 @@ def receive(
         listen: Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every IPv4 address here.
         connect: Connect to the partner at ``"HOST:PORT"``.
         via: Meet the partner at the relay at ``"HOST:PORT"``, where somebody runs ``vesica relay``; both sides give it.
-        via_key: The relay's public key, in the forms of ``peer``.
+            Several share out the parts of a run.
+        via_key: The relay's public key, in the forms of ``peer``; of several relays in their order.
         run: A name for the run, the same on both sides, where several with this partner are at the relay at the same time.
         identity: My identity, or its file; by default the file that :func:`keygen` makes.
         peer: The partner's public key, ``"vesica-pub1-…"``, or ``"@FILE"`` with a file that holds it.

@@ -1,0 +1,425 @@
+"""A party whose table is a Spark DataFrame: each part of the run is a task of the cluster.
+
+    import vesica.spark
+
+    matched = vesica.spark.receive(df, key="Email:email", via="relay.example.com:7401", via_key="vesica-pub1-…",
+                                   peer="vesica-pub1-…", workdir="s3a://bucket/vesica/run-1")
+
+The partner is a cluster, too, or the program, or plain Python. ``docs/spark.md`` is the guide. What a run does:
+
+1. Probe: a small job finds out whether executors have this version of Vesica and reach the partner.
+2. Count: a job makes digests of the keys, and counts the different ones.
+3. The driver meets the partner. Identity and connection stay with it; tasks get keys that end with the run.
+4. Parts: partition i of a job holds the items of part i, and its task plays that part with the partner. What it found goes
+   to ``workdir`` before anything reads it.
+5. Rounds: the driver compares receipts with the partner; parts that are missing are played again.
+6. Rows: after both sides have confirmed the run, the DataFrame is joined with the items that matched.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from . import __version__, _internal
+from ._report import Report
+from .errors import InputError, InternalError, OutputError, PartnerError, usage
+
+try:
+    from pyspark.sql import functions as F
+except ImportError as missing:
+    raise ImportError(
+        "vesica.spark needs PySpark 3.5 or later, which `pip install vesica` does not install: `pip install pyspark`, or "
+        "call it where Spark runs"
+    ) from missing
+
+from . import _spark_tasks as tasks
+from ._spark_cluster import Store, failed, first_line, output_exists, watched
+from ._spark_plan import Requirements, requirements
+from ._spark_slots import slots as slots_of
+from .parts import Job
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import PartyOptions
+
+__all__ = ["Requirements", "receive", "requirements", "send"]
+
+Keys = str | Sequence[str]
+Play = Literal["executors", "driver"]
+
+_PROBE_SECONDS = 10.0
+_PROBES = 8
+"""At most so many tasks probe: an executor or two show what all have, and the partner reports each as a stranger."""
+_ABSENT = {
+    "listen": "give `via`, or `connect` and let the partner listen: executors only connect out",
+    "output": "give it to `receive`",
+    "row_numbers": "rows of a DataFrame have no numbers; leave it out",
+    "delimiter": "Spark reads the table; leave it out",
+    "encoding": "Spark reads the table; leave it out",
+    "header": "Spark reads the table; leave it out",
+    "threads": "a part has `spark.task.cpus` threads; set that",
+}
+
+
+def receive(
+    df: Any,
+    *,
+    key: Keys,
+    workdir: str,
+    play: Play = "executors",
+    slots: int | None = None,
+    output: str | None = None,
+    **options: Unpack[PartyOptions],
+) -> Any:
+    """Find the rows of a DataFrame whose keys are in the partner's table.
+
+    Args:
+        df: The DataFrame. It is read three times, twice of these its key columns alone, so it should be a stored table, or
+            persisted. If it differs between two times, the run fails.
+        key: ``"COLUMN"`` or ``"COLUMN:RULE"``; a list of them for a composite key.
+        workdir: A directory that the driver and all executors reach, one for each run.
+        play: Where parts are played. ``"driver"`` is for clusters whose executors must not connect out.
+        slots: Parts that run at once; by default the default parallelism divided by ``spark.task.cpus``. Spark Connect does
+            not tell it, so it must be given there.
+        output: A table, or a path (with a ``/``) for Parquet. The rows are written there, and ``workdir`` is emptied.
+        **options: Those of :func:`vesica.receive` about the partner, the terms and the limits.
+
+    Returns:
+        A DataFrame of the matching rows, with all columns. It is lazy and reads ``workdir``, which has to stay until the
+        rows have been used; not so with ``output``.
+
+    Raises:
+        VesicaError: One class for each kind of failure. An exception of Spark itself is passed on.
+    """
+    run = _Run("receiver", df, key, workdir, play, slots, output, dict(options))
+    return run.play()[1]
+
+
+def send(
+    df: Any,
+    *,
+    key: Keys,
+    workdir: str,
+    play: Play = "executors",
+    slots: int | None = None,
+    output: str | None = None,
+    **options: Unpack[PartyOptions],
+) -> Report:
+    """Let the partner find the rows of its table whose keys are in a DataFrame.
+
+    Arguments are those of :func:`receive`; ``output`` is for ``learns="both"``.
+
+    Returns:
+        The report of the run. With ``learns="both"`` its ``result`` is a DataFrame of my matching rows.
+
+    Raises:
+        VesicaError: One class for each kind of failure. An exception of Spark itself is passed on.
+    """
+    if output is not None and options.get("learns") != "both":
+        raise usage("the sender learns no rows", 'leave out output, or agree on learns="both"')
+    report, rows = _Run("sender", df, key, workdir, play, slots, output, dict(options)).play()
+    report.result = rows
+    return report
+
+
+class _Counted(NamedTuple):
+    """What the count job found in the table."""
+
+    rows: int
+    nulls: int
+    invalid: int
+    items: int
+    """Different keys."""
+    sum: int
+    """The sum of their fingerprints, modulo 2^64."""
+
+
+class _Found(NamedTuple):
+    """What the parts job found: where matched items are, and which receipts count."""
+
+    paths: list[str]
+    receipts: list[bytes]
+    items_key: bytes
+    parts: int
+
+
+class _Run:
+    """One run of one side."""
+
+    def __init__(
+        self,
+        role: Literal["receiver", "sender"],
+        df: Any,
+        key: Keys,
+        workdir: str,
+        play: Play,
+        slots: int | None,
+        output: str | None,
+        options: dict[str, Any],
+    ) -> None:
+        _checked(options, play)
+        self.role, self.df, self.spark = role, df, df.sparkSession
+        self.specs = [key] if isinstance(key, str) else list(key)
+        self.store, self.on_driver, self.options = Store(df.sparkSession, workdir), play == "driver", options
+        self.output = output
+        self.task_cpus = int(self.spark.conf.get("spark.task.cpus", "1"))
+        self.slots = self._slots(slots)
+        self.application_key = secrets.token_bytes(32)
+        # Names may repeat, or have dots, so columns go by number.
+        self.plain = df.toDF(*(f"c{place}" for place in range(len(df.columns))))
+        self.key = self._key_columns()
+        self._warn()
+
+    # Before the partner is met.
+
+    def _conf(self, name: str, otherwise: str = "false") -> str:
+        return str(self.spark.conf.get(name, otherwise))
+
+    def _slots(self, given: int | None) -> int:
+        if given is not None:
+            return max(given, 1)
+        if self._connected():
+            raise usage("Spark Connect does not tell how many tasks run at once", "give slots")
+        return max(int(self.spark.sparkContext.defaultParallelism) // self.task_cpus, 1)
+
+    def _connected(self) -> bool:
+        """Whether the session is one of Spark Connect."""
+        return type(self.spark).__module__.startswith("pyspark.sql.connect")
+
+    def _key_columns(self) -> tasks.KeyColumns:
+        names, columns = _internal.key_columns(self.specs), list(self.df.columns)
+        for name in names:
+            if columns.count(name) != 1:
+                how = "has no column" if name not in columns else "has more than one column"
+                raise _input(f"the DataFrame {how} {name!r}", f"its columns are {', '.join(map(str, columns))}", "read")
+        given = ("security", "level", "on_null", "on_invalid")
+        options = {name: self.options[name] for name in given if self.options.get(name) is not None}
+        return tasks.KeyColumns(names, [columns.index(name) for name in names], self.specs, options)
+
+    def _warn(self) -> None:
+        local = self._conf("spark.master", "").startswith("local[")
+        private = ("spark.network.crypto.enabled", "spark.ssl.rpc.enabled")
+        if not local and not any(self._conf(name) == "true" for name in private):
+            warnings.warn(
+                "Spark's connections are not encrypted (spark.network.crypto.enabled): whoever reads the cluster's network "
+                "reads the shuffles of this table, and the keys of this run",
+                stacklevel=5,
+            )
+        if self._conf("spark.speculation") == "true":
+            warnings.warn(
+                "spark.speculation is on: a second copy of a task may play a part once more, of which a run allows few",
+                stacklevel=5,
+            )
+
+    def probe(self) -> None:
+        """Versions, addresses, ``workdir`` and ``output``, before anything long."""
+        if self.output is not None and output_exists(self.spark, self.output):
+            raise usage(f"{self.output}: there is something already", "name another output, or remove it")
+        if self.store.rows(f"{self.store.folder}/probe", tasks.PROBED):
+            remedy = "give a directory of its own for each run, or empty it"
+            raise usage(f"{self.store.folder}: holds a run already", remedy)
+        given = self.options.get("via") or self.options.get("connect") or []
+        addresses = [] if self.on_driver else [given] if isinstance(given, str) else list(given)
+        count = min(self.slots, _PROBES)
+        probing = self.spark.range(0, count, 1, count).mapInArrow(tasks.probe(addresses, _PROBE_SECONDS), tasks.PROBED)
+        try:
+            path = self.store.path("probe")
+            self.store.write(probing, path)
+            found = self.store.rows(path, tasks.PROBED)
+        except Exception as error:
+            message = f"{self.store.folder}: cannot be written: {first_line(error)}"
+            raise failed(OutputError, message, "give a workdir that all executors can write") from error
+        if len(found) != count:
+            message = f"{self.store.folder}: what executors write is not there for the driver"
+            raise failed(OutputError, message, "give a workdir that the driver and all executors reach")
+        for row in found:
+            if row.version != __version__:
+                have = f"Vesica {row.version}" if row.version else "no Vesica that can be imported"
+                message = f"the executor on {row.host} has {have} ({row.failed}); the driver has {__version__}"
+                raise usage(message, "install the same version on the cluster (docs/spark.md says how)")
+            if row.failed:
+                remedy = 'open the way for executors, use a relay, or give play="driver"'
+                raise failed(PartnerError, f"the executor on {row.host} cannot reach {row.failed}", remedy)
+
+    def count(self) -> _Counted:
+        """Rows, nulls and invalid keys; the number of different keys and the sum of their fingerprints."""
+        key, application_key = self.key, self.application_key
+        counting = self._keys().mapInArrow(lambda batches: tasks.count(batches, key, application_key), tasks.COUNTED)
+        # (A sum of long integers may overflow; modulo 2^64 it is taken here.)
+        whole = F.sum(F.col("fingerprint").cast("decimal(20,0)"))
+        found = counting.distinct().agg(
+            F.count("item").alias("items"), whole.alias("sum"), F.collect_list("note").alias("notes")
+        )
+        row = watched(self.spark, lambda: None, found.collect)[0]
+        notes = [json.loads(text) for text in row.notes]
+        for note in notes:
+            if note["failed"]:
+                raise tasks.raised(note["failed"])
+        rows, nulls, invalid = (sum(note[name] for note in notes) for name in ("rows", "nulls", "invalid"))
+        counted = _Counted(rows, nulls, invalid, row["items"], int(row["sum"] or 0) % 2**64)
+        if self.options.get("on_null") == "error" and nulls:
+            raise _input(f"{nulls} rows have no key", 'leave them out with on_null="skip", or fill them in', "read")
+        if self.options.get("on_duplicates") == "error" and rows - nulls - invalid > counted.items:
+            raise _input("rows have the same key", 'on_duplicates="all" lets all of them match', "read")
+        return counted
+
+    # With the partner.
+
+    def play(self) -> tuple[Report, Any]:
+        """The whole run: its report, and the matching rows if this side learns them."""
+        job = None
+        try:
+            self.probe()
+            counted = self.count()
+            job = Job.open(
+                self.role, counted.items, key=self.specs, slots=self.slots, threads=self.task_cpus,
+                rows=counted.rows, nulls=counted.nulls, invalid=counted.invalid, **self.options,
+            )  # fmt: skip
+            found = self._rounds(job, counted)
+            report = job.finish()
+        except BaseException:
+            if job is not None:
+                job.close()
+            self.store.empty()
+            raise
+        if job.learns:
+            return report, self._delivered(found)
+        self.store.empty()
+        return report, None
+
+    def _rounds(self, job: Job, counted: _Counted) -> _Found:
+        items = None
+        held: dict[tuple[int, bytes], tuple[int, int]] = {}
+        paths: list[str] = []
+        chosen: list[tuple[int, bytes]] = []
+        while (ticket := job.round()) is not None:
+            # A round of a few parts only: both sides are clusters, and there are many rounds.
+            if items is None and (self.on_driver or (not paths and len(ticket.parts) < job.count)):
+                items = self._stored_items(job)
+            play = self._play_here if self.on_driver else self._play_there
+            played = play(job, ticket, items)
+            rows = self._receipts(played)
+            paths += played
+            held.update({(row.part, bytes(row.receipt or b"")): (row.distinct, row.sum) for row in rows})
+            receipts = [(row.part, bytes(row.receipt), row.matches) for row in rows if row.receipt is not None]
+            attempts = [(row.part, row.attempts) for row in rows if row.attempts is not None]
+            chosen = job.ended(receipts, attempts, [row.failed for row in rows if row.failed])
+        _same_table(counted, [held.get(one) for one in chosen], job.count)
+        return _Found(paths, [receipt for _, receipt in chosen], job.items_key, job.count)
+
+    def _split(self, job: Job) -> Callable[[Any], Any]:
+        # The count job has told of invalid keys; if there are more of them now, the table has changed.
+        options = {**self.key.options, "on_invalid": "skip", "on_null": "skip"}
+        key, own, items_key, count = self.key._replace(options=options), self.application_key, job.items_key, job.count
+        return lambda batches: tasks.split(batches, key, own, items_key, count)
+
+    def _stored_items(self, job: Job) -> Any:
+        """The items of all parts, written to ``workdir`` once."""
+        path = self.store.path("items")
+        items = self._keys().mapInArrow(self._split(job), tasks.ITEMS)
+        spread = items.repartition(job.count, "part")
+        watched(self.spark, job.check, lambda: self.store.write(spread, path, "part"))
+        return self.store.read(path, tasks.ITEMS).select("part", "item", "fingerprint")
+
+    def _play_there(self, job: Job, ticket: Any, items: Any) -> list[str]:
+        """Play these parts on the executors: partition i of the job holds the i-th of them."""
+        played, by_number = list(ticket.parts), hasattr(self.plain, "repartitionById")
+        numbers = range(len(played)) if by_number else slots_of(len(played))
+        lookup = tasks.lookup(job.count, dict(zip(played, numbers)))
+        if items is None:
+            split = self._split(job)
+            placed = self._keys().mapInArrow(lambda batches: tasks.place(split(batches), lookup), tasks.PLACED)
+        else:
+            items = items.where(F.col("part").isin(played))
+            placed = items.mapInArrow(lambda batches: tasks.place(batches, lookup), tasks.PLACED)
+        if by_number:
+            placed = placed.repartitionById(len(played), F.col("slot"))
+        else:
+            placed = placed.repartition(len(played), "slot")
+        found = placed.mapInArrow(lambda batches: tasks.play(batches, ticket, played), tasks.FOUND)
+        path = self.store.path(f"round={ticket.round}")
+        watched(self.spark, job.check, lambda: self.store.write(found, path))
+        return [path]
+
+    def _play_here(self, job: Job, ticket: Any, items: Any) -> list[str]:
+        """Play these parts in this process, several at once."""
+        cancel = _internal.CancelToken()
+
+        def played(part: int) -> str:
+            mine = tasks.arrow(items.where(F.col("part") == part))
+            found = tasks.play_here(mine, ticket.of(part), cancel)
+            path = self.store.path(f"round={ticket.round}", f"part={part}")
+            self.store.write(tasks.frame(self.spark, found), path)
+            return path
+
+        def all_of_them() -> list[str]:
+            with ThreadPoolExecutor(self.slots) as threads:
+                return list(threads.map(played, ticket.parts))
+
+        try:
+            return list(watched(self.spark, job.check, all_of_them))
+        except BaseException:
+            cancel.cancel()
+            raise
+
+    def _receipts(self, paths: list[str]) -> list[Any]:
+        """What tasks said of their parts: the rows that Spark has committed."""
+        return list(self.store.read(paths, tasks.FOUND).where("item is null").drop("item").collect())
+
+    def _keys(self) -> Any:
+        return self.plain.select(*(f"c{place}" for place in self.key.places))
+
+    def _delivered(self, found: _Found) -> Any:
+        """The matching rows; stored, if there is an output."""
+        rows, output = self._matching(found), self.output
+        if output is None:
+            return rows
+        is_path = "/" in output
+        try:
+            rows.write.parquet(output) if is_path else rows.write.saveAsTable(output)
+        except Exception as error:
+            remedy = f"both sides have confirmed the run: what it found is still in {self.store.folder}"
+            raise failed(OutputError, f"{output}: {first_line(error)}", remedy, "write") from error
+        self.store.empty()
+        return self.spark.read.parquet(output) if is_path else self.spark.table(output)
+
+    def _matching(self, found: _Found) -> Any:
+        key, items_key, count = self.key, found.items_key, found.parts
+        chosen = self.spark.createDataFrame([(bytearray(receipt),) for receipt in found.receipts], "receipt binary")
+        matched = self.store.read(found.paths, tasks.FOUND).where("item is not null")
+        matched = matched.join(F.broadcast(chosen), "receipt", "left_semi").select("item")
+        schema = tasks.with_item(self.plain.schema)
+        rows = self.plain.mapInArrow(lambda batches: tasks.items_of_rows(batches, key, items_key, count), schema)
+        return rows.join(matched, "item", "left_semi").drop("item").toDF(*self.df.columns)
+
+
+def _checked(options: dict[str, Any], play: str) -> None:
+    """Refuse what a DataFrame cannot have, before anything long."""
+    if play not in ("executors", "driver"):
+        raise usage(f"play={play!r} is neither 'executors' nor 'driver'", "give one of the two")
+    for name, remedy in _ABSENT.items():
+        if options.pop(name, None) is not None:
+            raise usage(f"a run on Spark has no option {name}", remedy)
+    if options.get("on_duplicates") == "first":
+        raise usage("rows of a DataFrame have no order, so none is the first", 'give on_duplicates="all" or "error"')
+
+
+def _input(message: str, remedy: str, phase: str) -> InputError:
+    return failed(InputError, message, remedy, phase)  # type: ignore[no-any-return]
+
+
+def _same_table(counted: _Counted, played: Sequence[tuple[int, int] | None], parts: int) -> None:
+    """The parts together must hold the keys that were counted."""
+    if len(played) != parts or any(part is None for part in played):
+        raise InternalError(f"{parts} parts, and receipts of {len(played)}")
+    sums = [part for part in played if part is not None]
+    distinct, whole = sum(part[0] for part in sums), sum(part[1] for part in sums) % 2**64
+    if (distinct, whole) != (counted.items, counted.sum):
+        message = f"the DataFrame has changed: {counted.items} different keys were counted, and {distinct} were played"
+        raise _input(message, "give a stored table, or persist the DataFrame before the run", "parts")

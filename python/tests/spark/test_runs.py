@@ -1,0 +1,255 @@
+"""Spark and the program, in both roles, through what happens to clusters."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from middle import Middle, run_with
+from party_on_spark import COMMON, ROWS, expected, ids, party, table, text
+from scene import Party, command_line
+
+import vesica
+import vesica.parts
+import vesica.spark
+from vesica import _spark_tasks
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+class Program:
+    """The program as the partner: it listens."""
+
+    def __init__(
+        self, folder: Path, keys: dict[str, str], role: str, rows: int = ROWS, common: int = COMMON, *more: str
+    ) -> None:
+        (folder / f"{role}.csv").write_text(text(role, rows, common))
+        self.folder, self.role = folder, role
+        self.other = "sender" if role == "receiver" else "receiver"
+        where = ["--output", "out.csv"] if role == "receiver" else []
+        self.party: Party = command_line(
+            folder, "receive" if role == "receiver" else "send", "--input", f"{role}.csv", "--key", "mail:email",
+            "--listen", "127.0.0.1:0", "--identity", f"{role}.pem", "--peer", keys[self.other], "--timeout", "280s", *where, *more,
+        )  # fmt: skip
+        self.address = self.party.address()
+        self.options: dict[str, Any] = {
+            "key": "e.mail:email", "identity": folder / f"{self.other}.pem", "peer": keys[role], "connect": self.address,
+            "workdir": str(folder / "work"), "parts": 8, "timeout": "280s",
+        }  # fmt: skip
+
+    def matched(self) -> list[int]:
+        lines = (self.folder / "out.csv").read_text().splitlines()[1:]
+        return sorted(int(line.split(",")[0]) for line in lines)
+
+
+@contextmanager
+def running(action: Any, program: Program, middle: Middle) -> Iterator[list[Any]]:
+    """While it runs; at the end, or if the test fails, nothing of it goes on. Yields what will hold its result."""
+    thread, outcome = run_with(action)
+    failed = True
+    try:
+        yield outcome
+        failed = False
+    finally:
+        middle.release.set()
+        if failed:
+            program.party.process.kill()
+            middle.close()
+        thread.join(300)
+        middle.close()
+
+
+def found_in(folder: Path) -> list[Path]:
+    """Files below workdir that hold rows: an empty one is small."""
+    return [file for file in (folder / "work").rglob("*.parquet") if file.stat().st_size > 1000]
+
+
+def test_the_schema_is_that_of_parts(spark: Any) -> None:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    frame = spark.createDataFrame([], _spark_tasks.FOUND)
+    assert to_arrow_schema(frame.schema).equals(vesica.parts.OUTPUT_SCHEMA)
+
+
+def test_spark_receives(spark: Any, tmp_path: Path, keys: dict[str, str]) -> None:
+    program = Program(tmp_path, keys, "sender")
+    df, reports = table(spark, "receiver", ROWS, COMMON), []
+    matched = vesica.spark.receive(df, report=reports.append, **program.options)
+    assert program.party.end()[0] == 0, program.party.screen
+    assert matched.columns == df.columns and matched.schema == df.schema
+    assert ids(matched) == expected(ROWS, COMMON)
+    sizes = reports[0].sizes
+    assert (sizes.rows, sizes.nulls) == (ROWS, len(range(999, ROWS, 1000)))
+    assert sizes.items == len(
+        {line.split(",")[1].lower() for line in text("receiver", ROWS, COMMON).splitlines()[1:]} - {""}
+    )
+    with pytest.raises(vesica.UsageError, match="holds a run already"):
+        vesica.spark.receive(df, **program.options)
+
+
+def test_spark_sends(spark: Any, tmp_path: Path, keys: dict[str, str]) -> None:
+    """The larger run: 2^20 rows at the partner."""
+    program = Program(tmp_path, keys, "receiver", 2**20, COMMON)
+    report = vesica.spark.send(table(spark, "sender", ROWS, COMMON), **program.options)
+    assert program.party.end()[0] == 0, program.party.screen
+    assert report.role == "sender" and report.result is None
+    last = max(i for i in expected(ROWS, COMMON))
+    assert [i for i in program.matched() if i <= last] == [i for i in expected(2**20, COMMON) if i <= last]
+    assert program.matched() == expected(2**20, COMMON)
+    assert not found_in(tmp_path)
+
+
+def test_both_learn_and_rows_go_to_a_path(spark: Any, tmp_path: Path, keys: dict[str, str]) -> None:
+    program = Program(tmp_path, keys, "receiver", ROWS, COMMON, "--learns", "both")
+    df = table(spark, "sender", ROWS, COMMON).drop("note")
+    report = vesica.spark.send(df, output=str(tmp_path / "rows"), learns="both", **program.options)
+    assert program.party.end()[0] == 0, program.party.screen
+    assert (
+        ids(spark.read.parquet(str(tmp_path / "rows")))
+        == ids(report.result)
+        == expected(ROWS, COMMON)
+        == program.matched()
+    )
+
+
+def test_an_empty_table(spark: Any, tmp_path: Path, keys: dict[str, str]) -> None:
+    program = Program(tmp_path, keys, "sender", 3000, 100)
+    df = table(spark, "receiver", 10, 5).where("id < 0")
+    assert ids(vesica.spark.receive(df, **program.options)) == []
+    assert program.party.end()[0] == 0, program.party.screen
+
+
+def test_the_driver_plays(spark: Any, tmp_path: Path, keys: dict[str, str]) -> None:
+    program = Program(tmp_path, keys, "sender")
+    df = table(spark, "receiver", ROWS, COMMON)
+    matched = vesica.spark.receive(df, play="driver", **program.options)
+    assert program.party.end()[0] == 0, program.party.screen
+    assert ids(matched) == expected(ROWS, COMMON)
+
+
+def test_an_executor_killed_in_the_middle_of_a_part(spark: Any, tmp_path: Path, keys: dict[str, str]) -> None:
+    program = Program(tmp_path, keys, "sender")
+    middle = Middle(program.address, hold=3)
+    df = table(spark, "receiver", ROWS, COMMON)
+    options = {**program.options, "connect": middle.address}
+    with running(lambda: vesica.spark.receive(df, **options), program, middle) as outcome:
+        assert middle.held.wait(240), outcome
+        middle.executor_of(3).kill()
+        middle.release.set()
+        assert program.party.end()[0] == 0, program.party.screen
+    assert ids(outcome[0]) == expected(ROWS, COMMON)
+    # The run, eight parts, and one of them again.
+    assert len(middle.clients) == 1 + 8 + 1
+
+
+def test_an_executor_killed_before_its_result_is_stored(
+    spark: Any, tmp_path: Path, keys: dict[str, str], misfortunes: Path
+) -> None:
+    program = Program(tmp_path, keys, "sender")
+    (misfortunes / "die-before-commit").write_text("5")
+    matched = vesica.spark.receive(table(spark, "receiver", ROWS, COMMON), **program.options)
+    assert program.party.end()[0] == 0, program.party.screen
+    assert ids(matched) == expected(ROWS, COMMON)
+    played = [file.name.split(".")[1] for file in misfortunes.glob("played.*")]
+    assert sorted(played) == sorted([*map(str, range(8)), "5"])
+
+
+def test_a_result_that_is_lost_means_a_second_round(
+    spark: Any, tmp_path: Path, keys: dict[str, str], misfortunes: Path
+) -> None:
+    program = Program(tmp_path, keys, "receiver")
+    (misfortunes / "lose").write_text("2")
+    vesica.spark.send(table(spark, "sender", ROWS, COMMON), **program.options)
+    assert program.party.end()[0] == 0, program.party.screen
+    assert program.matched() == expected(ROWS, COMMON)
+    played = [file.name.split(".")[1] for file in misfortunes.glob("played.*")]
+    assert sorted(played) == sorted([*map(str, range(8)), "2"])
+
+
+def test_the_partner_is_killed(spark: Any, tmp_path: Path, keys: dict[str, str]) -> None:
+    program = Program(tmp_path, keys, "sender")
+    middle = Middle(program.address, hold=2)
+    df, options = (
+        table(spark, "receiver", ROWS, COMMON),
+        {**program.options, "connect": middle.address, "timeout": "20s"},
+    )
+    with running(lambda: vesica.spark.receive(df, **options), program, middle) as outcome:
+        assert middle.held.wait(240), outcome
+        program.party.process.kill()
+        started = time.monotonic()
+    assert isinstance(outcome[0], vesica.PartnerError) and outcome[0].exit_code == 69, outcome
+    # Jobs have to be cancelled, and workdir emptied.
+    assert time.monotonic() - started < 20 + 40
+    assert not found_in(tmp_path)
+
+
+def test_a_table_that_changes(spark: Any, tmp_path: Path, keys: dict[str, str]) -> None:
+    from pyspark.sql import functions as F
+
+    program = Program(tmp_path, keys, "sender")
+    now = F.udf(lambda number: number if number > 3 or time.time_ns() % 1000 < 500 else number + time.time_ns(), "long")
+    df = table(spark, "receiver", ROWS, COMMON)
+    df = df.withColumn("id", now.asNondeterministic()("id")).withColumn("e.mail", F.col("id").cast("string"))
+    with pytest.raises(vesica.InputError, match="has changed") as failed:
+        vesica.spark.receive(df, **{**program.options, "key": "e.mail"})
+    assert failed.value.exit_code == 65
+    assert program.party.end()[0] in (69, 77), program.party.screen
+
+
+def test_what_is_refused_before_anything_long(spark: Any, tmp_path: Path, keys: dict[str, str]) -> None:
+    df = table(spark, "receiver", 10, 5)
+    usual: dict[str, Any] = {
+        "key": "e.mail", "workdir": str(tmp_path / "work"), "identity": tmp_path / "receiver.pem", "peer": keys["sender"],
+        "connect": "127.0.0.1:9",
+    }  # fmt: skip
+    wrong: list[tuple[type[vesica.VesicaError], str, dict[str, Any]]] = [
+        (vesica.UsageError, "listen", {"listen": ":7400"}),
+        (vesica.UsageError, "no order", {"on_duplicates": "first"}),
+        (vesica.UsageError, "play=", {"play": "here"}),
+        (vesica.InputError, "more than one column", {"key": "note"}),
+        (vesica.InputError, "has no column", {"key": "e.mails"}),
+        (vesica.InputError, "no key", {"on_null": "error", "key": "empty"}),
+        (vesica.InputError, "same key", {"on_duplicates": "error", "key": "same"}),
+        (vesica.InputError, "", {"key": "same:email"}),
+        (vesica.OutputError, "cannot be written", {"workdir": "/proc/no"}),
+        (vesica.PartnerError, "cannot reach", {"connect": "no.such.host.invalid:7400"}),
+    ]
+    df = df.selectExpr("*", "cast(null as string) as empty", "'one' as same")
+    for kind, words, options in wrong:
+        with pytest.raises(kind, match=words):
+            vesica.spark.receive(df, **{**usual, **options})
+
+
+def test_speculation(tmp_path: Path, keys: dict[str, str], misfortunes: Path) -> None:
+    program = Program(tmp_path, keys, "sender")
+    (misfortunes / "slow").write_text("-1")
+    settings = {
+        "spark.speculation": "true", "spark.speculation.quantile": "0.1", "spark.speculation.multiplier": "1.1",
+        "spark.speculation.minTaskRuntime": "500ms", "master": "local-cluster[2,1,1024]",
+    }  # fmt: skip
+    spark = party(tmp_path, misfortunes, "receiver", ROWS, program.options, **settings)
+    code, found = spark.end()
+    assert code == 0, spark.screen
+    assert "spark.speculation is on" in spark.screen
+    assert program.party.end()[0] == 0, program.party.screen
+    assert json.loads(found.splitlines()[-1])["ids"] == expected(ROWS, COMMON)
+
+
+def test_spark_connect(tmp_path: Path, keys: dict[str, str]) -> None:
+    program = Program(tmp_path, keys, "sender")
+    spark = party(tmp_path, None, "receiver", ROWS, {**program.options, "slots": 2}, master="local[2]", connect="yes")
+    code, found = spark.end()
+    assert code == 0, spark.screen
+    assert program.party.end()[0] == 0, program.party.screen
+    assert json.loads(found.splitlines()[-1])["ids"] == expected(ROWS, COMMON)
