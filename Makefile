@@ -77,6 +77,26 @@ archive-test: release-test
 python-test: setup ## Test the Python package: a clean environment, the wheel, its tests (with a database of their own)
 	$(call stage,python,CARGO=$(CARGO) python/test.sh)
 
+# Debian's cross compiler for ARM and its emulator.
+INSTALL_ARM = command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64-static >/dev/null || { \
+	apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+	qemu-user-static; }
+
+.PHONY: arm-test
+arm-test: setup ## Test the ARM build under emulation: unit tests, and whole runs, also with x86-64; not part of `make test`
+	@$(INSTALL_ARM)
+	rustup target add aarch64-unknown-linux-gnu
+	$(CARGO) build --profile quick-build --locked --package vesica-cli --no-default-features
+	CARGO=$(CARGO) packaging/arm_test.sh $(TARGET)/quick-build/vesica
+
+.PHONY: container-test
+container-test: ## Build the container image and match two tables in two containers; without an engine, in clean roots
+	packaging/container_test.sh
+
+.PHONY: test-spark
+test-spark: setup ## Test the Python package on Spark, with executors of their own; needs Java 17 (PYSPARK=version)
+	$(call stage,spark,CARGO=$(CARGO) python/test-spark.sh)
+
 # The instrumentation that libFuzzer reads, as flags of the stable compiler. (`--target` keeps build programs free of it.)
 SANCOV = -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
 	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \

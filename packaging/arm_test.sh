@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Tests the ARM build (aarch64) on an x86-64 machine, emulated by QEMU: arm_test.sh PROGRAM [unit_tests] [whole_runs],
+# where PROGRAM is vesica for x86-64. Called by `make arm-test`, which installs what is needed (docs/platforms.md).
+#
+# An emulated program cannot start another one of its kind here (`vesica quickstart` does), so this script starts both
+# parties through the emulator.
+set -euo pipefail
+native=$(realpath "$1")
+cd "$(dirname "$0")/.."
+target=aarch64-unknown-linux-gnu
+# A core of servers (AWS Graviton 2, Ampere Altra) with AES and PMULL.
+emulator="qemu-aarch64-static -cpu neoverse-n1 -L /usr/aarch64-linux-gnu"
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$emulator
+export CC_aarch64_unknown_linux_gnu=aarch64-linux-gnu-gcc
+# Without it a test would pass although it ran plain Rust.
+export VESICA_EXPECTED_LEVEL=NEON
+cargo=${CARGO:-cargo}
+# The cryptography is optimised as in a release. Other tests of this machine leave the folder alone.
+folder=${CARGO_TARGET_DIR:-$PWD/target}/arm
+build=(--locked --profile quick-build --target "$target" --target-dir "$folder")
+
+# Left out, since an emulator takes minutes for each: statistics over very many draws, and what is computed from counts.
+# What they draw from and compute with has tests of its own.
+slow=(laplace::tests::draws_have_the_distribution laplace::tests::a_wrong_distribution_would_be_seen
+	hashing::parameters::experiment cheating::tests::each_ circuit_based::aggregate)
+
+stage() { printf '==> %s (%s s so far)\n' "$1" "$SECONDS"; }
+
+unit_tests() {
+	stage "unit tests of crypto, encode, ot and protocols; digests of the wire"
+	"$cargo" test "${build[@]}" -p vesica-crypto -p vesica-encode -p vesica-ot -p vesica-protocols --lib \
+		--test wire_digest --no-fail-fast -- "${slow[@]/#/--skip=}"
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# Two tables of 2000 and 3000 rows with 1000 keys in common, and the rows that a plain join finds.
+tables() {
+	awk 'BEGIN { print "mail,place"; for (i = 0; i < 2000; i++) printf "u%d@example.com,%d\n", i * 7, i }' >"$work/ours.csv"
+	awk 'BEGIN { print "mail"; for (i = 0; i < 3000; i++) printf "u%d@example.com\n", (i + 1000) * 7 }' >"$work/theirs.csv"
+	awk -F, 'NR == FNR { there[$1]; next } $1 in there' "$work/theirs.csv" "$work/ours.csv" >"$work/expected.csv"
+	[ "$(wc -l <"$work/expected.csv")" = 1001 ]
+}
+
+arm() { $emulator "$folder/$target/quick-build/vesica" "$@"; }
+x86() { "$native" "$@"; }
+
+# whole_run RECEIVER SENDER OPTIONS…: two processes over TLS; the receiver's rows are those of the plain join.
+whole_run() {
+	local receiver=$1 sender=$2 sent address
+	shift 2
+	rm -f "$work/matched.csv"
+	: >"$work/sender.screen"
+	"$sender" send --input "$work/theirs.csv" --key mail:email --listen 127.0.0.1:0 --identity "$work/sender.pem" \
+		--peer "@$work/receiver.pub" --timeout 120s "$@" 2>"$work/sender.screen" &
+	sent=$!
+	until address=$(grep -oP '^listening on \K[^;]+' "$work/sender.screen"); do
+		kill -0 $sent 2>/dev/null || { cat "$work/sender.screen" >&2; return 1; }
+		sleep 0.05
+	done
+	"$receiver" receive --input "$work/ours.csv" --key mail:email --connect "$address" --identity "$work/receiver.pem" \
+		--peer "@$work/sender.pub" --output "$work/matched.csv" --timeout 120s "$@" 2>"$work/receiver.screen" ||
+		{ cat "$work"/*.screen >&2; return 1; }
+	wait $sent || { cat "$work/sender.screen" >&2; return 1; }
+	cmp "$work/expected.csv" "$work/matched.csv"
+	echo "$receiver receives, $sender sends, $*: the rows of the plain join"
+}
+
+whole_runs() {
+	stage "the program"
+	"$cargo" build "${build[@]}" -p vesica-cli --no-default-features
+	arm --version --verbose | grep '^instructions *NEON'
+	tables
+	arm keygen --output "$work/receiver.pem" >"$work/receiver.pub"
+	arm keygen --output "$work/sender.pem" >"$work/sender.pub"
+	stage "whole runs over TLS"
+	local options parties
+	for options in "--protocol vole" "--protocol vole --security semi-honest" "--protocol dh --security semi-honest" \
+		"--protocol kkrt --security semi-honest" "--protocol circuit-vole --security semi-honest" "--protocol gbf-rr16"; do
+		for parties in "arm arm" "arm x86" "x86 arm"; do
+			# shellcheck disable=SC2086  # words of a list
+			whole_run $parties $options
+		done
+	done
+}
+
+shift
+[ $# -gt 0 ] || set -- unit_tests whole_runs
+for part in "$@"; do
+	"$part"
+done
+stage "all passed"
