@@ -43,7 +43,7 @@ use handshake::{Proven, Trouble};
 pub use hello::VERSION;
 #[cfg(feature = "testing")]
 pub(crate) use hello::exchange as exchange_hellos;
-pub use parts::{MeetingPlace, PartCall, PartsAddress, PartsRoute};
+pub use parts::{MeetingPlace, PartCall, PartsAddress};
 #[cfg(feature = "testing")]
 pub use raw::RawPeer;
 

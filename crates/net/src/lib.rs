@@ -41,8 +41,8 @@ use std::time::Duration;
 pub use connection::{Connection, Nonces};
 pub use error::{NetError, Others, RetryReason, StrangerReason};
 pub use establish::{
-    Address, ConnectionSecurity, MeetingPlace, NetEvent, PartCall, PartsAddress, PartsRoute, VERSION,
-    establish, gather, meet, meet_to_stay,
+    Address, ConnectionSecurity, MeetingPlace, NetEvent, PartCall, PartsAddress, VERSION, establish, gather,
+    meet, meet_to_stay,
 };
 pub use identity::{Identity, PublicKey};
 use vesica_channel::{CancelToken, LONGEST};

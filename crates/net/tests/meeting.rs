@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use common::{Listener, MAGIC, dial, identities, impatient, options, patient, raw_hello, receive, rng};
 use vesica_channel::{Channel, ChannelError, Fault};
 use vesica_net::{
-    Address, Connection, ConnectionSecurity, Identity, NetError, NetEvent, PartCall, PublicKey, RetryReason,
-    StrangerReason, establish, meet_to_stay,
+    Address, Connection, ConnectionSecurity, Identity, MeetingPlace, NetError, NetEvent, Options, PartCall,
+    PartsAddress, PublicKey, RetryReason, StrangerReason, establish, meet_to_stay,
 };
 
 fn talk(mut one: Connection, mut two: Connection) {
@@ -397,27 +397,44 @@ fn a_proper_raw_hello_is_a_connection() {
 }
 
 /// A part's connection is for the keys of its run: neither a run's connection nor another key passes for it.
+/// Meets on a port that `told` hears of.
+fn meet_here(
+    (identity, peer): (&Identity, &PublicKey),
+    told: &mpsc::Sender<SocketAddr>,
+) -> (Connection, MeetingPlace) {
+    let security = ConnectionSecurity::Tls { identity, peer };
+    let address = Address::Listen("127.0.0.1:0".to_owned());
+    let mut tell = |event| {
+        if let NetEvent::Listening(address) = event {
+            told.send(address).unwrap();
+        }
+    };
+    meet_to_stay(&address, &security, b"run", &patient(), &mut rng(1), &mut tell).unwrap()
+}
+
+/// A connection of a part that stays wanted.
+fn call<'a>(
+    keys: (&'a Identity, &'a PublicKey),
+    part: u32,
+    first: &'a [u8],
+    options: &'a Options,
+) -> PartCall<'a> {
+    PartCall { keys: Some(keys), tag: [9; 32], part, round: 0, first, options, wanted: &|| true }
+}
+
 #[test]
 fn those_who_have_met_meet_again_under_other_keys() {
     let ((one, two), (first, second)) = (identities(), identities());
     let (one_key, two_key, first_key, second_key) = (key(&one), key(&two), key(&first), key(&second));
     let (sender, place) = mpsc::channel();
     let here = thread::spawn(move || {
-        let security = ConnectionSecurity::Tls { identity: &one, peer: &two_key };
-        let address = Address::Listen("127.0.0.1:0".to_owned());
-        let mut tell = |event| {
-            if let NetEvent::Listening(address) = event {
-                sender.send(address).unwrap();
-            }
-        };
-        let met = meet_to_stay(&address, &security, b"run", &patient(), &mut rng(1), &mut tell);
-        let (mut run, place) = met.unwrap();
+        let (mut run, place) = meet_here((&one, &two_key), &sender);
         assert!(place.is_here());
         assert_eq!(receive(&mut run, 3).unwrap(), b"RUN");
-        let call = PartCall { keys: Some((&first, &second_key)), tag: [9; 32], part: u32::MAX, round: 0 };
-        let part = place.meet_again(&call, b"part", &patient(), &|| true, &mut rng(2)).unwrap().unwrap();
-        let gone =
-            place.meet_again(&call, b"part", &patient(), &|| run.readable() == 0, &mut rng(3)).unwrap();
+        let (options, wanted) = (patient(), || run.readable() == 0);
+        let call = call((&first, &second_key), u32::MAX, b"part", &options);
+        let part = place.meet_again(&call, &mut rng(2)).unwrap().unwrap();
+        let gone = place.meet_again(&PartCall { wanted: &wanted, ..call }, &mut rng(3)).unwrap();
         assert!(gone.is_none(), "nobody comes, and the partner says so over the run's connection");
         (run, part)
     });
@@ -432,8 +449,8 @@ fn those_who_have_met_meet_again_under_other_keys() {
     let foreign = dial(address, Some((two, first_key)), &impatient()).map(drop).unwrap_err();
     assert_eq!(foreign.fault(), Fault::Identity, "{foreign}");
     // A worker needs no more than this, and the key made for the run.
-    let route = place.route(Some(first_key), [9; 32]).unwrap();
-    let part = route.meet(Some(&second), (3, 0), b"PART", &patient(), &|| true, &mut rng(5)).unwrap();
+    let (worker, options) = (PartsAddress::of(&to, Some(&one_key)), patient());
+    let part = worker.meet(&call((&second, &first_key), 3, b"PART", &options), &mut rng(5)).unwrap();
     run.send(b"over").and_then(|()| run.flush()).unwrap();
     let (_, mut there) = here.join().unwrap();
     let mut part = part.unwrap();
@@ -449,19 +466,12 @@ fn flaw_a_part_is_opened_while_the_run_is_taken_up() {
     let (one_key, two_key, first_key, second_key) = (key(&one), key(&two), key(&first), key(&second));
     let (sender, place) = mpsc::channel();
     let here = thread::spawn(move || {
-        let security = ConnectionSecurity::Tls { identity: &one, peer: &two_key };
-        let address = Address::Listen("127.0.0.1:0".to_owned());
-        let mut tell = |event| {
-            if let NetEvent::Listening(address) = event {
-                sender.send(address).unwrap();
-            }
-        };
-        let met = meet_to_stay(&address, &security, b"run", &patient(), &mut rng(1), &mut tell);
-        let (run, place) = met.unwrap();
+        let (run, place) = meet_here((&one, &two_key), &sender);
         drop(run);
         let run = place.take_up(b"again", &patient(), &mut rng(2), &mut |_| ()).unwrap().unwrap();
-        let call = PartCall { keys: Some((&first, &second_key)), tag: [9; 32], part: u32::MAX, round: 0 };
-        let part = place.meet_again(&call, b"part", &patient(), &|| true, &mut rng(3)).unwrap().unwrap();
+        let options = patient();
+        let call = call((&first, &second_key), u32::MAX, b"part", &options);
+        let part = place.meet_again(&call, &mut rng(3)).unwrap().unwrap();
         (run, part)
     });
     let address = place.recv().unwrap();
@@ -470,11 +480,11 @@ fn flaw_a_part_is_opened_while_the_run_is_taken_up() {
     let met = meet_to_stay(&to, &security, b"RUN", &patient(), &mut rng(4), &mut |_| ());
     let (run, place) = met.unwrap();
     drop(run);
-    let route = place.route(Some(first_key), [9; 32]).unwrap();
+    let (worker, options) = (PartsAddress::of(&to, Some(&one_key)), patient());
     let (mut run, mut part) = thread::scope(|scope| {
         let part = scope.spawn(|| {
-            let met = route.meet(Some(&second), (3, 0), b"PART", &patient(), &|| true, &mut rng(5));
-            met.unwrap().unwrap()
+            let call = call((&second, &first_key), 3, b"PART", &options);
+            worker.meet(&call, &mut rng(5)).unwrap().unwrap()
         });
         // Time to be turned away.
         thread::sleep(Duration::from_millis(500));

@@ -1,7 +1,7 @@
 //! The connections of a run's parts: where the partner of a run was met, and how parts are opened from there.
 //!
 //! Who holds the run's connection has a [`MeetingPlace`]. A process that plays parts for it, such as an engine's worker, has a
-//! [`PartsRoute`] and a key made for the run; it needs no identity.
+//! [`PartsAddress`] and a key made for the run; it needs no identity.
 //!
 //! * **Directly**, who listened listens on, and who connected connects again.
 //! * **Through relays**, both go to relay i mod count for part i, under grants ([`Grants`]). Who leaves the part open waits at
@@ -29,32 +29,28 @@ use crate::relay::{ANY_PART, Grants, Join, Label, RelayAddress, Via};
 /// Between two attempts to take up a run while the other side takes parts.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Which connection of a part is meant.
-#[derive(Clone, Copy, Debug)]
+type Keys<'a> = Option<(&'a Identity, &'a PublicKey)>;
+
+/// Which connection of a part is wanted, and for how long.
+#[derive(Clone, Copy)]
 pub struct PartCall<'a> {
     /// Our key made for the run, and the partner's; none in plaintext.
-    pub keys: Option<(&'a Identity, &'a PublicKey)>,
+    pub keys: Keys<'a>,
     /// The run's tag.
     pub tag: [u8; 32],
     /// The part; 2^32 - 1 for whichever the partner asks for.
     pub part: u32,
     /// The round.
     pub round: u16,
+    /// What goes out on it first, as in [`meet`](super::meet()).
+    pub first: &'a [u8],
+    /// How long it may take, and what ends it.
+    pub options: &'a Options,
+    /// Whether the partner is still waited for.
+    pub wanted: &'a dyn Fn() -> bool,
 }
 
-/// How a side that listens nowhere opens connections of parts. All of it may be handed to another process, but the key that is
-/// made for the run ([`PartsRoute::meet`]) is a secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PartsRoute {
-    /// Where they begin.
-    pub to: PartsAddress,
-    /// The partner's key made for the run; none in plaintext.
-    pub partner: Option<PublicKey>,
-    /// The run's tag.
-    pub tag: [u8; 32],
-}
-
-/// Where connections of parts begin.
+/// Where connections of parts begin. Another process may have it, and then needs the key made for the run, which is a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartsAddress {
     /// Where the partner listens.
@@ -78,27 +74,13 @@ impl PartsAddress {
             }
         }
     }
-}
 
-impl PartsRoute {
-    /// Opens the connection of a part, with the key made for the run (none in plaintext). `first` goes out on it as in
-    /// [`meet`](super::meet()). None as soon as `wanted` says that nobody is waited for any more, or the relay that the round is
-    /// over.
+    /// Opens the connection of a part. None as soon as nobody is waited for any more, or the relay says that the round is over.
     ///
     /// # Errors
     /// As [`meet`](super::meet()).
-    pub fn meet(
-        &self,
-        run_key: Option<&Identity>,
-        (part, round): (u32, u16),
-        first: &[u8],
-        options: &Options,
-        wanted: Wanted<'_>,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Connection>, NetError> {
-        let keys = run_key.zip(self.partner.as_ref());
-        let call = PartCall { keys, tag: self.tag, part, round };
-        Way { to: &self.to, kept: &Kept::default() }.meet(&call, first, options, wanted, rng)
+    pub fn meet(&self, call: &PartCall<'_>, rng: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
+        Way { to: self, kept: &Kept::default() }.meet(call, rng)
     }
 }
 
@@ -155,15 +137,6 @@ impl MeetingPlace {
         self.keys.is_some()
     }
 
-    /// How another process of this side opens connections of parts, given the partner's key made for the run. None where this
-    /// side listens.
-    pub fn route(&self, partner: Option<PublicKey>, tag: [u8; 32]) -> Option<PartsRoute> {
-        match &self.place {
-            Place::Here(..) => None,
-            Place::There(_, to) => Some(PartsRoute { to: to.clone(), partner, tag }),
-        }
-    }
-
     /// Lets the holder of that key, made for the run, join the run's parts at the relays. None where there is no relay.
     ///
     /// # Errors
@@ -182,29 +155,24 @@ impl MeetingPlace {
         }
     }
 
-    /// One more connection, under keys that both sides have made for this run. `first` goes out on it as in
-    /// [`meet`](super::meet()). None as soon as `wanted` says that nobody is waited for any more, or a relay that the round is
-    /// over.
+    /// One more connection, under keys that both sides have made for this run. None as soon as nobody is waited for any more,
+    /// or a relay says that the round is over.
     ///
     /// # Errors
     /// As [`meet`](super::meet()).
     pub fn meet_again(
         &self,
         call: &PartCall<'_>,
-        first: &[u8],
-        options: &Options,
-        wanted: Wanted<'_>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Connection>, NetError> {
-        options.cancel.check()?;
+        call.options.cancel.check()?;
         match &self.place {
             Place::Here(listener, text) => {
-                let opener = opener(first, options);
-                let tls = tls_of(call)?;
-                let met = listen::gather((listener, text), tls, &opener, wanted, rng, &mut |_| {})?;
+                let (opener, tls) = (opener(call.first, call.options), tls_of(call.keys)?);
+                let met = listen::gather((listener, text), tls, &opener, call.wanted, rng, &mut |_| {})?;
                 Ok(met.and_then(|mut met| met.pop()))
             }
-            Place::There(_, to) => Way { to, kept: &self.kept }.meet(call, first, options, wanted, rng),
+            Place::There(_, to) => Way { to, kept: &self.kept }.meet(call, rng),
         }
     }
 }
@@ -262,24 +230,21 @@ fn patiently(
 }
 
 impl MeetingPlace {
-    /// Hands every connection that comes here under keys made for this run to `each`, for as long as they are `wanted`. `first`
-    /// goes out on each as in [`meet`](super::meet()). Where nobody comes here, nothing happens.
+    /// Hands every connection that comes here under keys made for this run to `each`, for as long as they are wanted. Where
+    /// nobody comes here, nothing happens.
     ///
     /// # Errors
     /// If this side cannot listen any more.
     pub fn take(
         &self,
         call: &PartCall<'_>,
-        first: &[u8],
-        options: &Options,
-        wanted: Wanted<'_>,
         rng: &mut dyn CryptoRng,
         each: &mut dyn FnMut(Connection),
     ) -> Result<(), NetError> {
         match &self.place {
             Place::Here(listener, text) => {
-                let opener = opener(first, options);
-                listen::take_all((listener, text), tls_of(call)?, &opener, wanted, rng, each)
+                let opener = opener(call.first, call.options);
+                listen::take_all((listener, text), tls_of(call.keys)?, &opener, call.wanted, rng, each)
             }
             Place::There(..) => Ok(()),
         }
@@ -319,36 +284,30 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    fn meet(
-        &self,
-        call: &PartCall<'_>,
-        first: &[u8],
-        options: &Options,
-        wanted: Wanted<'_>,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Connection>, NetError> {
+    fn meet(&self, call: &PartCall<'_>, rng: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
+        let PartCall { keys, tag, part, round, options, wanted, .. } = *call;
         options.cancel.check()?;
-        let opener = opener(first, options);
+        let opener = opener(call.first, options);
         let (relays, partner) = match self.to {
             PartsAddress::Partner(text) => {
                 let route = Route { text, relay: None };
                 return patiently(options, wanted, &mut || {
-                    connect::connect(&route, tls_of(call)?, &opener, wanted, rng, &mut |_| {})
+                    connect::connect(&route, tls_of(keys)?, &opener, wanted, rng, &mut |_| {})
                 });
             }
             PartsAddress::Relays { relays, partner } => (relays, partner),
         };
         let at = |relay: &RelayAddress, wanted: Wanted<'_>, rng: &mut dyn CryptoRng| {
-            let route = through(relay, partner, call)?;
-            connect::connect(&route, tls_of(call)?, &opener, wanted, rng, &mut |_| {})
+            let join = Join::Part { tag: Label(tag), partner: *partner, part, round };
+            connect::connect(&through(relay, keys, join)?, tls_of(keys)?, &opener, wanted, rng, &mut |_| {})
         };
         match &relays[..] {
             [relay] => at(relay, wanted, rng),
-            relays if call.part != ANY_PART => {
-                let relay = relays.get(call.part as usize % relays.len().max(1));
+            relays if part != ANY_PART => {
+                let relay = relays.get(part as usize % relays.len().max(1));
                 relay.map_or(Ok(None), |relay| at(relay, wanted, rng))
             }
-            relays => self.meet_at_any(relays, call.round, wanted, rng, &at),
+            relays => self.meet_at_any(relays, round, wanted, rng, &at),
         }
     }
 
@@ -406,17 +365,11 @@ impl Way<'_> {
 }
 
 /// The way through that relay.
-fn through<'a>(
-    relay: &'a RelayAddress,
-    partner: &PublicKey,
-    call: &PartCall<'_>,
-) -> Result<Route<'a>, NetError> {
-    let Some((ours, theirs)) = call.keys else {
+fn through<'a>(relay: &'a RelayAddress, keys: Keys<'_>, join: Join) -> Result<Route<'a>, NetError> {
+    let Some((ours, theirs)) = keys else {
         let why = "through a relay both sides need keys";
         return Err(NetError::BadAddress { address: relay.address.clone(), why });
     };
-    let PartCall { tag, part, round, .. } = *call;
-    let join = Join::Part { tag: Label(tag), partner: *partner, part, round };
     let at = AtRelay::new(tls::Tls::to_relay(ours, relay.key)?, join, ours.public_key(), theirs);
     Ok(Route { text: &relay.address, relay: Some(at) })
 }
@@ -425,6 +378,6 @@ fn opener(first: &[u8], options: &Options) -> Arc<Opener> {
     Arc::new(Opener { network: None, options: options.clone(), first: first.to_vec() })
 }
 
-fn tls_of(call: &PartCall<'_>) -> Result<Option<tls::Tls>, NetError> {
-    call.keys.map(|(identity, peer)| tls::Tls::of_part(identity, *peer)).transpose()
+fn tls_of(keys: Keys<'_>) -> Result<Option<tls::Tls>, NetError> {
+    keys.map(|(identity, peer)| tls::Tls::of_part(identity, *peer)).transpose()
 }

@@ -193,9 +193,10 @@ impl Lanes<'_, '_, '_> {
 
     /// Takes the connections that come here. If there are too many, some are dropped, and the partner comes again.
     fn take(&self, wanted: &dyn Fn() -> bool, rng: &mut dyn CryptoRng, each: &mut dyn FnMut(Connection)) {
-        let (call, first) = (self.table.call(ANY), self.table.header(ANY).encode());
+        let first = self.table.header(ANY).encode();
+        let call = self.table.call(ANY, &first, wanted);
         while wanted() {
-            match self.links.take(&call, &first, &self.table.conduct.options, wanted, rng, each) {
+            match self.links.take(&call, rng, each) {
                 Err(error) if error.fault() != Fault::Partner => {
                     self.fail(PartsError::from(Box::new(error)).into());
                 }

@@ -7,9 +7,7 @@ use std::time::Duration;
 use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_net::relay::Grants;
-use vesica_net::{
-    Connection, MeetingPlace, NetError, NetEvent, Options, PartCall, PartsAddress, PartsRoute, memory,
-};
+use vesica_net::{Connection, MeetingPlace, NetError, NetEvent, Options, PartCall, PartsAddress, memory};
 
 use super::toss::Job;
 
@@ -39,24 +37,14 @@ pub(crate) trait Links: Send + Sync {
         Ok(())
     }
 
-    /// One more connection, on which `first` has gone out. None if it is not `wanted` any more, or they come here.
-    fn open(
-        &self,
-        call: &PartCall<'_>,
-        first: &[u8],
-        options: &Options,
-        wanted: &dyn Fn() -> bool,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Connection>, NetError>;
+    /// One more connection. None if it is not wanted any more, or they come here.
+    fn open(&self, call: &PartCall<'_>, rng: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError>;
 
-    /// Hands every connection that comes here to `each`, for as long as they are `wanted`; `first` has gone out on it.
+    /// Hands every connection that comes here to `each`, for as long as they are wanted.
     fn take(
         &self,
-        _call: &PartCall<'_>,
-        _first: &[u8],
-        _options: &Options,
-        _wanted: &dyn Fn() -> bool,
-        _rng: &mut dyn CryptoRng,
+        _: &PartCall<'_>,
+        _: &mut dyn CryptoRng,
         _each: &mut dyn FnMut(Connection),
     ) -> Result<(), NetError> {
         Ok(())
@@ -108,29 +96,19 @@ impl Links for OverNetwork {
         Ok(())
     }
 
-    fn open(
-        &self,
-        call: &PartCall<'_>,
-        first: &[u8],
-        options: &Options,
-        wanted: &dyn Fn() -> bool,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Connection>, NetError> {
+    fn open(&self, call: &PartCall<'_>, rng: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
         let keys = call.keys.filter(|_| self.place.is_secured());
-        self.place.meet_again(&PartCall { keys, ..*call }, first, options, wanted, rng)
+        self.place.meet_again(&PartCall { keys, ..*call }, rng)
     }
 
     fn take(
         &self,
         call: &PartCall<'_>,
-        first: &[u8],
-        options: &Options,
-        wanted: &dyn Fn() -> bool,
         rng: &mut dyn CryptoRng,
         each: &mut dyn FnMut(Connection),
     ) -> Result<(), NetError> {
         let keys = call.keys.filter(|_| self.place.is_secured());
-        self.place.take(&PartCall { keys, ..*call }, first, options, wanted, rng, each)
+        self.place.take(&PartCall { keys, ..*call }, rng, each)
     }
 
     fn end_round(&mut self, round: u16) {
@@ -162,17 +140,9 @@ impl Links for FromTask {
         false
     }
 
-    fn open(
-        &self,
-        call: &PartCall<'_>,
-        first: &[u8],
-        options: &Options,
-        wanted: &dyn Fn() -> bool,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Connection>, NetError> {
-        let (mine, theirs) = call.keys.filter(|_| self.secured).unzip();
-        let route = PartsRoute { to: self.place.clone(), partner: theirs.copied(), tag: call.tag };
-        route.meet(mine, (call.part, call.round), first, options, wanted, rng)
+    fn open(&self, call: &PartCall<'_>, rng: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
+        let keys = call.keys.filter(|_| self.secured);
+        self.place.meet(&PartCall { keys, ..*call }, rng)
     }
 }
 
@@ -184,14 +154,7 @@ impl Links for NoLinks {
         false
     }
 
-    fn open(
-        &self,
-        _: &PartCall<'_>,
-        _: &[u8],
-        _: &Options,
-        _: &dyn Fn() -> bool,
-        _: &mut dyn CryptoRng,
-    ) -> Result<Option<Connection>, NetError> {
+    fn open(&self, _: &PartCall<'_>, _: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
         Ok(None)
     }
 }
@@ -216,15 +179,9 @@ impl Links for InMemory {
         matches!(self, InMemory::Takes(_))
     }
 
-    fn open(
-        &self,
-        _: &PartCall<'_>,
-        first: &[u8],
-        options: &Options,
-        wanted: &dyn Fn() -> bool,
-        _: &mut dyn CryptoRng,
-    ) -> Result<Option<Connection>, NetError> {
+    fn open(&self, call: &PartCall<'_>, _: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
         let InMemory::Makes(to) = self else { return Ok(None) };
+        let PartCall { first, options, wanted, .. } = *call;
         let (mine, mut theirs) = memory::pair(&options.cancel);
         while wanted() {
             theirs = match to.try_send(theirs) {
@@ -239,14 +196,12 @@ impl Links for InMemory {
 
     fn take(
         &self,
-        _: &PartCall<'_>,
-        first: &[u8],
-        options: &Options,
-        wanted: &dyn Fn() -> bool,
+        call: &PartCall<'_>,
         _: &mut dyn CryptoRng,
         each: &mut dyn FnMut(Connection),
     ) -> Result<(), NetError> {
         let InMemory::Takes(from) = self else { return Ok(()) };
+        let PartCall { first, options, wanted, .. } = *call;
         let from = from.lock().unwrap_or_else(PoisonError::into_inner);
         while wanted() {
             options.cancel.check()?;

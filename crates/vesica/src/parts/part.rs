@@ -83,10 +83,16 @@ impl<'d> Table<'d, '_> {
         Header { tag: self.division.job.tag, part, round: self.round }
     }
 
-    /// Which connection that is.
-    pub(super) fn call(&self, part: u32) -> PartCall<'_> {
-        let job = &self.division.job;
-        PartCall { keys: Some((&job.mine, &job.theirs)), tag: job.tag, part, round: self.round }
+    /// Which connection that is; `first` is its [`header`](Self::header).
+    pub(super) fn call<'a>(
+        &'a self,
+        part: u32,
+        first: &'a [u8],
+        wanted: &'a dyn Fn() -> bool,
+    ) -> PartCall<'a> {
+        let (job, options) = (&self.division.job, &self.conduct.options);
+        let keys = Some((&job.mine, &job.theirs));
+        PartCall { keys, tag: job.tag, part, round: self.round, first, options, wanted }
     }
 
     /// One attempt at a part, or at whichever the partner asks for; which one came to its end. None did if only its
@@ -99,9 +105,8 @@ impl<'d> Table<'d, '_> {
         wanted: &dyn Fn() -> bool,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<u32>, SessionError> {
-        let options = &self.conduct.options;
         links.check().map_err(|error| PartsError::from(Box::new(error)))?;
-        match links.open(&self.call(part), &self.header(part).encode(), options, wanted, rng) {
+        match links.open(&self.call(part, &self.header(part).encode(), wanted), rng) {
             Ok(Some(mut met)) => self.attempt_over(book, &mut met, part),
             Ok(None) => Ok(None),
             Err(error) if error.fault() == Fault::Partner => Ok(None),

@@ -185,23 +185,17 @@ impl Links for Cutting {
         self.inner.comes_here()
     }
 
-    fn open(
-        &self,
-        call: &PartCall<'_>,
-        first: &[u8],
-        options: &Options,
-        wanted: &dyn Fn() -> bool,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Connection>, NetError> {
+    fn open(&self, call: &PartCall<'_>, rng: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
+        let PartCall { first, options, .. } = *call;
         let opened = self.opened.fetch_add(1, Ordering::Relaxed);
         let cut = self.cut.get(opened).or(self.cut.last()).copied().unwrap_or(Cut::Nothing);
         if cut == Cut::Nothing {
-            return self.inner.open(call, first, options, wanted, rng);
+            return self.inner.open(call, rng);
         }
         let (mut mine, mut between) = memory::pair(&options.cancel);
         mine.send(first).and_then(|()| mine.flush())?;
         if cut != Cut::AtOnce
-            && let Some(mut theirs) = self.inner.open(call, first, options, wanted, rng)?
+            && let Some(mut theirs) = self.inner.open(call, rng)?
         {
             let mut header = vec![0; first.len()];
             theirs.recv_exact(&mut header)?;
@@ -391,17 +385,10 @@ impl Links for Spoilt {
         self.inner.comes_here()
     }
 
-    fn open(
-        &self,
-        call: &PartCall<'_>,
-        first: &[u8],
-        options: &Options,
-        wanted: &dyn Fn() -> bool,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Connection>, NetError> {
-        let mut first = first.to_vec();
+    fn open(&self, call: &PartCall<'_>, rng: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
+        let mut first = call.first.to_vec();
         (self.spoil)(&mut first);
-        self.inner.open(call, &first, options, wanted, rng)
+        self.inner.open(&PartCall { first: &first, ..*call }, rng)
     }
 }
 

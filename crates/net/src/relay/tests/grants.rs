@@ -3,7 +3,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::*;
-use crate::establish::{PartsAddress, PartsRoute};
+use crate::establish::{PartCall, PartsAddress};
 
 const TAG: [u8; 32] = [7; 32];
 
@@ -24,10 +24,20 @@ impl Side {
     }
 
     /// What a worker has, beside the key made for the run.
-    fn route(&self, partner: &Side, relays: &[&Running]) -> PartsRoute {
-        let (relays, key) = (addresses(relays), *partner.identity.public_key());
-        let to = PartsAddress::Relays { relays, partner: key };
-        PartsRoute { to, partner: Some(*partner.run_key.public_key()), tag: TAG }
+    fn address_of(partner: &Side, relays: &[&Running]) -> PartsAddress {
+        PartsAddress::Relays { relays: addresses(relays), partner: *partner.identity.public_key() }
+    }
+
+    /// The connection of a part.
+    fn call<'a>(
+        &'a self,
+        partner: &'a Side,
+        (part, round): (u32, u16),
+        options: &'a Options,
+        wanted: &'a dyn Fn() -> bool,
+    ) -> PartCall<'a> {
+        let keys = Some((&self.run_key, partner.run_key.public_key()));
+        PartCall { keys, tag: TAG, part, round, first: b"first", options, wanted }
     }
 
     /// A connection of a part, as long as it takes.
@@ -35,12 +45,12 @@ impl Side {
         &self,
         partner: &Side,
         relays: &[&Running],
-        (part, round): (u32, u16),
+        which: (u32, u16),
         wanted: &dyn Fn() -> bool,
     ) -> Result<Option<Connection>, NetError> {
         let mut rng = StdRng::from_seed(*self.run_key.public_key().as_bytes());
-        let (route, options) = (self.route(partner, relays), options(PATIENCE));
-        route.meet(Some(&self.run_key), (part, round), b"first", &options, wanted, &mut rng)
+        let options = options(PATIENCE);
+        Self::address_of(partner, relays).meet(&self.call(partner, which, &options, wanted), &mut rng)
     }
 
     /// A stream of a part that this side's run key asks for and that keeps no rule.
@@ -142,14 +152,9 @@ fn without_a_grant_no_part_is_joined() {
     // A party tries again, since the grant may be on its way.
     let (relay, [one, two]) = scene(|_| ());
     let mut rng = StdRng::seed_from_u64(3);
-    let error = one.route(&two, &[&relay]).meet(
-        Some(&one.run_key),
-        (0, 0),
-        b"first",
-        &options(SOON),
-        &|| true,
-        &mut rng,
-    );
+    let options = options(SOON);
+    let call = one.call(&two, (0, 0), &options, &|| true);
+    let error = Side::address_of(&two, &[&relay]).meet(&call, &mut rng);
     let NetError::RelayUnreachable { last: RetryReason::NotGranted, .. } = error.unwrap_err() else {
         panic!()
     };
@@ -373,18 +378,11 @@ fn part_i_goes_through_relay_i_and_who_takes_any_waits_at_all() {
     for parts in [[0, 2], [1, 3], [4, 5], [6, 7]] {
         let mut met = thread::scope(|scope| {
             let named = parts.map(|part| scope.spawn(move || two.meets(one, &all, (part, 0), &|| true)));
-            let keys = Some((&one.run_key, two.run_key.public_key()));
-            let call = crate::PartCall { keys, tag: TAG, part: ANY_PART, round: 0 };
+            let options = options(PATIENCE);
+            let call = one.call(two, (ANY_PART, 0), &options, &|| true);
             let mut rng = StdRng::seed_from_u64(parts[0].into());
-            let mut taken: Vec<Connection> = parts
-                .iter()
-                .map(|_| {
-                    place
-                        .meet_again(&call, b"first", &options(PATIENCE), &|| true, &mut rng)
-                        .unwrap()
-                        .unwrap()
-                })
-                .collect();
+            let mut taken: Vec<Connection> =
+                parts.iter().map(|_| place.meet_again(&call, &mut rng).unwrap().unwrap()).collect();
             let named = named.map(|named| named.join().unwrap().unwrap().unwrap());
             taken.extend(named);
             taken

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates, Width};
-use vesica_net::{Connection, NetError, Options, PartCall, RetryReason};
+use vesica_net::{Connection, NetError, Options, RetryReason};
 use vesica_protocols::{Error as ProtocolError, Learns, Phase, Role, encoding_for};
 
 use super::super::lanes::{Seed, SharedBook};
@@ -200,11 +200,10 @@ impl<'d> Seat<'d, '_> {
         until: Instant,
         rng: &mut dyn CryptoRng,
     ) -> Result<Connection, Error> {
-        let (job, options) = (&self.ticket.job, &self.table.conduct.options);
-        let keys = Some((&job.mine, &job.theirs));
-        let call = PartCall { keys, tag: job.tag, part: header.part, round: header.round };
+        let first = header.encode();
+        let call = self.table.call(header.part, &first, &|| true);
         loop {
-            match links.open(&call, &header.encode(), options, &|| true, rng) {
+            match links.open(&call, rng) {
                 Ok(Some(channel)) => return Ok(channel),
                 Ok(None) if Instant::now() < until => self.pause()?,
                 Ok(None) => return Err(round_over()),

@@ -44,27 +44,17 @@ impl Links for Again {
         self.inner.comes_here()
     }
 
-    fn open(
-        &self,
-        call: &PartCall<'_>,
-        first: &[u8],
-        options: &Options,
-        wanted: &dyn Fn() -> bool,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Connection>, NetError> {
-        self.inner.open(call, first, options, wanted, rng)
+    fn open(&self, call: &PartCall<'_>, rng: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
+        self.inner.open(call, rng)
     }
 
     fn take(
         &self,
         call: &PartCall<'_>,
-        first: &[u8],
-        options: &Options,
-        wanted: &dyn Fn() -> bool,
         rng: &mut dyn CryptoRng,
         each: &mut dyn FnMut(Connection),
     ) -> Result<(), NetError> {
-        self.inner.take(call, first, options, wanted, rng, each)
+        self.inner.take(call, rng, each)
     }
 
     fn take_up(
