@@ -117,6 +117,6 @@ class Tap:
                     self.stopped.set()
                     continue
                 sink.sendall(data)
-        for end in (source, sink):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+        # One direction alone: the other one may have bytes on the way.
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)

@@ -71,7 +71,7 @@ def test_lost_tasks_take_longer_and_the_same_each_time(model):
     assert 1.0 < with_seed(1) < 1.3
 
 
-def test_the_page_has_the_table_and_says_whose_figures_they_are(model):
+def test_the_page_has_the_table_and_says_whose_figures_they_are():
     ended = subprocess.run([sys.executable, PROGRAM], capture_output=True, text=True, check=True)
     label, table = ended.stdout.split("\n\n", 1)
     page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")

@@ -86,7 +86,7 @@ fn write_frames(transport: &SocketTransport, mut writer: Writer, heartbeat: Dura
         let outcome = match transport.next_outgoing(&mut batch, &mut spent, frames, until) {
             WriterTask::Frames => writer.send_batch(&mut batch, &mut spent),
             WriterTask::TlsOutput => writer.flush(),
-            WriterTask::TimedOut if writer.pace.wants_heartbeat(heartbeat) => {
+            WriterTask::TimedOut if writer.pace.wants_heartbeat(heartbeat) && transport.is_talking() => {
                 writer.send(&header(Kind::Heartbeat, 0)).and_then(|()| writer.flush())
             }
             WriterTask::TimedOut => Ok(()),

@@ -87,10 +87,18 @@ struct State {
 enum WriterState {
     /// It writes what comes.
     Running,
-    /// It ends once it has written what is in the queue.
+    /// It ends once it has written what is in the queue and the peer says no more.
     Draining,
     /// It has ended.
     Ended,
+}
+
+impl State {
+    /// Whether the sending direction may be closed. As long as the peer's last words are on their way it stays open: a proxy may
+    /// close both directions with the first one.
+    fn may_close(&self) -> bool {
+        self.incoming.said_done() || self.reader_ended || self.failed.is_some()
+    }
 }
 
 impl SocketTransport {

@@ -4,12 +4,13 @@
 mod common;
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use common::{
-    against_raw, bytes, everywhere, frame, impatient, options, patient, plain_pair, receive, tls_pair,
+    Listener, against_raw, bytes, dial, everywhere, frame, identities, impatient, options, patient,
+    plain_pair, receive, tls_pair,
 };
 use vesica_channel::{Channel, ChannelError, Fault, Kind, MAX_PAYLOAD};
 use vesica_net::{Connection, memory};
@@ -348,6 +349,45 @@ fn a_done_peer_may_be_silent_while_we_compute() {
         thread::sleep(impatient().silence * 3);
         assert_eq!(two.finish(b"late").unwrap(), b"early");
     });
+}
+
+/// Passes bytes on to that address, and closes both directions as soon as one of them ends, as many proxies do.
+fn proxy_that_closes_both(to: SocketAddr) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let (client, server) = (listener.accept().unwrap().0, TcpStream::connect(to).unwrap());
+        for (mut from, mut into) in
+            [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)]
+        {
+            thread::spawn(move || {
+                // If the other direction has ended first, there is nothing left to do.
+                let _ = std::io::copy(&mut from, &mut into);
+                for end in [from, into] {
+                    let _ = end.shutdown(Shutdown::Both);
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn a_done_side_leaves_its_direction_open_until_the_peer_is_done() {
+    for late in [false, true] {
+        let (one, two) = identities();
+        let (one_key, two_key) = (*one.public_key(), *two.public_key());
+        let listener = Listener::start(Some((one, two_key)), patient());
+        let proxy = proxy_that_closes_both(listener.address);
+        let mut there = dial(proxy, Some((two, one_key)), &patient()).unwrap();
+        let mut here = listener.outcome().unwrap();
+        let (early, later) = if late { (&mut there, &mut here) } else { (&mut here, &mut there) };
+        thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(early.finish(b"early").unwrap(), b"late"));
+            thread::sleep(Duration::from_millis(200));
+            assert_eq!(later.finish(b"late").unwrap(), b"early");
+        });
+    }
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(crate) enum WriterTask {
     TlsOutput,
     /// The time is up.
     TimedOut,
-    /// Everything has been sent: close the sending direction.
+    /// Everything has been sent, and the peer says no more: close the sending direction.
     Last,
     /// End at once.
     Closed,
@@ -57,7 +57,7 @@ impl SocketTransport {
             if std::mem::take(&mut state.tls_has_output) {
                 return WriterTask::TlsOutput;
             }
-            if most > 0 && state.writer == WriterState::Draining {
+            if most > 0 && state.writer == WriterState::Draining && state.may_close() {
                 return WriterTask::Last;
             }
             if std::mem::take(&mut gathering) {
@@ -72,6 +72,11 @@ impl SocketTransport {
                 return WriterTask::TimedOut;
             }
         }
+    }
+
+    /// Whether more may be said: there was no last frame yet.
+    pub(crate) fn is_talking(&self) -> bool {
+        self.lock().writer == WriterState::Running
     }
 
     /// The TLS state has something to send that is no frame.
@@ -130,9 +135,13 @@ impl SocketTransport {
             Wake::Later
         });
         let spare = if state.closed { None } else { Some(state.incoming.spare()) };
+        let done = state.incoming.said_done();
         drop(state);
         if wake == Wake::Now {
             self.arrived.notify();
+        }
+        if done {
+            self.to_write.notify();
         }
         spare
     }
