@@ -4,9 +4,8 @@
 //! (version 1, `openssl genpkey -algorithm ed25519`) are read as well.
 
 use std::fmt;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -234,8 +233,7 @@ impl Identity {
             _ => IdentityError::File { action: "write", path: path.to_owned(), cause: error.to_string() },
         };
         let pem = self.to_pem()?;
-        let mut file =
-            OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(fail)?;
+        let mut file = private_file::create_new(path).map_err(fail)?;
         let written = file.write_all(pem.as_bytes()).and_then(|()| file.sync_all());
         written.map_err(|error| {
             // Half a key is of no use, and would keep the next attempt from writing a whole one.

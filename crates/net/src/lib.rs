@@ -33,6 +33,7 @@ pub mod shaped;
 mod shaped_writer;
 mod socket;
 mod socket_writer;
+mod system;
 #[cfg(feature = "testing")]
 pub mod testing;
 

@@ -5,8 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::time::Timespec;
+use rustix::event::{Nsecs, PollFd, PollFlags, Secs, Timespec, poll};
 use socket2::{Domain, Socket, Type};
 
 use super::handshake::{Trouble, shake_hands};
@@ -19,6 +18,7 @@ use crate::connection::Connection;
 use crate::error::{NetError, RetryReason};
 use crate::identity::PublicKey;
 use crate::relay::{self, Join, JoinError, Refusal, Times};
+use crate::system;
 use vesica_channel::{CancelToken, ChannelError};
 
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -247,7 +247,7 @@ pub(crate) fn dial(address: SocketAddr, deadline: Instant, cancel: &CancelToken)
     socket.set_nonblocking(true)?;
     match socket.connect(&address.into()) {
         Ok(()) => return not_itself(socket.into()),
-        Err(error) if in_progress(&error) => {}
+        Err(error) if system::is_connecting(&error) => {}
         Err(error) => return Err(error.into()),
     }
     loop {
@@ -276,11 +276,6 @@ fn not_itself(socket: TcpStream) -> Result<TcpStream, Miss> {
     }
 }
 
-fn in_progress(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::INPROGRESS.raw_os_error())
-        || error.kind() == io::ErrorKind::WouldBlock
-}
-
 pub(crate) fn timespec(duration: Duration) -> Timespec {
-    Timespec { tv_sec: duration.as_secs() as i64, tv_nsec: i64::from(duration.subsec_nanos()) }
+    Timespec { tv_sec: duration.as_secs() as Secs, tv_nsec: duration.subsec_nanos() as Nsecs }
 }

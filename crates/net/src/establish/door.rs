@@ -18,9 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, getrlimit};
-
 use super::handshake::Stage;
+use crate::system;
 
 /// Handshakes at the same time, where the system allows it.
 const SEATS: usize = 512;
@@ -106,7 +105,7 @@ impl Visitors {
 
     /// The same with so many seats.
     pub(crate) fn with_seats(most: usize) -> Self {
-        let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let descriptors = system::most_descriptors().unwrap_or(u64::MAX);
         let seats = usize::try_from(descriptors / 2).unwrap_or(usize::MAX);
         Self { seats: seats.clamp(FEWEST_SEATS, most.max(FEWEST_SEATS)), seated: Vec::new() }
     }

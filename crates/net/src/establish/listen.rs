@@ -8,7 +8,6 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,6 +27,7 @@ use super::{
 use crate::connection::Connection;
 use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::PublicKey;
+use crate::system::{self, Bell};
 use vesica_channel::{Channel, ChannelError, Fault};
 
 /// Callers that the system holds for us.
@@ -221,8 +221,8 @@ struct Door {
     reports: mpsc::Receiver<Report>,
     sender: mpsc::Sender<Report>,
     /// A byte comes out of the first when there is a report.
-    bell: UnixStream,
-    rope: Arc<UnixStream>,
+    bell: Bell,
+    rope: Arc<Bell>,
     others: Others,
     /// The partner was here, and its connection ended before its first message.
     left: bool,
@@ -236,7 +236,7 @@ struct Report {
 
 impl Door {
     fn new(tls: Option<Arc<Tls>>, opener: Arc<Opener>) -> io::Result<Self> {
-        let (bell, rope) = UnixStream::pair()?;
+        let (bell, rope) = system::bell()?;
         bell.set_nonblocking(true)?;
         rope.set_nonblocking(true)?;
         let (sender, reports) = mpsc::channel();
@@ -288,7 +288,7 @@ impl Door {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 // A caller gone already passes; descriptors come back when somebody leaves.
                 Err(error) => {
-                    if is_short_of_descriptors(&error) {
+                    if system::is_short_of_descriptors(&error) {
                         self.visitors.full(rng.next_u32());
                     }
                     patience.cancel.sleep(Duration::from_millis(10))?;
@@ -367,9 +367,4 @@ impl Door {
         }
         NetError::NobodyCame { address, waited, others: Box::new(std::mem::take(&mut self.others)) }
     }
-}
-
-pub(crate) fn is_short_of_descriptors(error: &io::Error) -> bool {
-    let short = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE].map(rustix::io::Errno::raw_os_error);
-    error.raw_os_error().is_some_and(|code| short.contains(&code))
 }

@@ -22,10 +22,11 @@ use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::establish::connect::timespec;
 use crate::establish::door::{State, Visitor, Visitors};
 use crate::establish::handshake::{Line, Stage};
-use crate::establish::listen::{bind, is_short_of_descriptors};
+use crate::establish::listen::bind;
 use crate::establish::tls::{RELAY_ALPN, Role, Tls};
 use crate::establish::{POLL, Patience};
 use crate::identity::{Identity, PublicKey};
+use crate::system::is_short_of_descriptors;
 
 /// Stack of a stream's thread.
 const STACK: usize = 512 << 10;

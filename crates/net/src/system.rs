@@ -1,0 +1,11 @@
+//! What operating systems do each in its own way, for sockets. Private files are in [`private_file`](crate::private_file).
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub(crate) use unix::{Bell, bell, is_connecting, is_short_of_descriptors, most_descriptors};
+#[cfg(windows)]
+pub(crate) use windows::{Bell, bell, is_connecting, is_short_of_descriptors, most_descriptors};
