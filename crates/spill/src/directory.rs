@@ -1,17 +1,12 @@
 //! Where temporary files may lie.
 
 use std::ffi::OsString;
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::statvfs;
-
 use crate::error::SpillError;
-
-/// The directory if neither the user nor the environment names one. It survives restarts, so it is on a disk.
-const USUAL: &str = "/var/tmp";
+use crate::system;
 
 /// What chose a directory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +15,7 @@ pub enum DirectoryKind {
     Named,
     /// `TMPDIR`.
     Environment,
-    /// Nothing: `/var/tmp`.
+    /// Nothing: `/var/tmp`, on Windows the folder that `TEMP` names.
     Usual,
 }
 
@@ -30,7 +25,7 @@ impl DirectoryKind {
         match self {
             DirectoryKind::Named => "named",
             DirectoryKind::Environment => "TMPDIR",
-            DirectoryKind::Usual => USUAL,
+            DirectoryKind::Usual => system::USUAL,
         }
     }
 }
@@ -43,9 +38,10 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The named directory; otherwise `TMPDIR`, otherwise `/var/tmp`, if it does not lie in memory.
+    /// The named directory; otherwise `TMPDIR`, otherwise `/var/tmp`, if it does not lie in memory. On Windows the named
+    /// directory, otherwise the one that `TEMP` names.
     pub fn choose(named: Option<&Path>) -> Result<Directory, SpillError> {
-        Directory::among(named, std::env::var_os("TMPDIR"), Path::new(USUAL))
+        Directory::among(named, system::environment(), &system::usual())
     }
 
     fn among(
@@ -60,7 +56,8 @@ impl Directory {
             (None, None) => (usual.to_owned(), DirectoryKind::Usual),
         };
         let directory = Directory { path, kind };
-        let in_memory = in_memory(&directory.path).map_err(|source| directory.create_error(source))?;
+        let in_memory =
+            system::in_memory(&directory.path).map_err(|source| directory.create_error(source))?;
         if in_memory && kind != DirectoryKind::Named {
             return Err(SpillError::InMemory { directory: directory.shown() });
         }
@@ -77,24 +74,23 @@ impl Directory {
         &self.path
     }
 
-    /// Bytes that this user can still write there.
-    pub fn free(&self) -> Result<u64, SpillError> {
-        let there = statvfs(&self.path).map_err(|error| self.create_error(error.into()))?;
-        Ok(there.f_bavail.saturating_mul(there.f_frsize))
+    /// Bytes that this user can still write there; none where the system does not tell (Windows).
+    pub fn free(&self) -> Result<Option<u64>, SpillError> {
+        system::free(&self.path).map_err(|error| self.create_error(error))
     }
 
-    /// Checks that so many more bytes can be written.
+    /// Checks that so many more bytes can be written, where the system tells.
     pub fn require(&self, needed: u64) -> Result<(), SpillError> {
-        let free = self.free()?;
-        if needed <= free { Ok(()) } else { Err(SpillError::Room { directory: self.shown(), needed, free }) }
+        match self.free()? {
+            Some(free) if needed > free => Err(SpillError::Room { directory: self.shown(), needed, free }),
+            _ => Ok(()),
+        }
     }
 
     /// A new file that has no name and that only this user can open.
     pub(crate) fn file(&self) -> Result<File, SpillError> {
         let file = tempfile::tempfile_in(&self.path).map_err(|source| self.create_error(source))?;
-        // It is made with the usual mode, which others may read by.
-        let own = file.set_permissions(Permissions::from_mode(0o600));
-        own.map_err(|source| self.create_error(source))?;
+        system::make_private(&file).map_err(|source| self.create_error(source))?;
         Ok(file)
     }
 
@@ -109,29 +105,9 @@ impl Directory {
     }
 }
 
-/// Whether the files of a directory lie in memory.
-#[cfg(target_os = "linux")]
-fn in_memory(path: &Path) -> io::Result<bool> {
-    const TMPFS: u64 = 0x0102_1994;
-    const RAMFS: u64 = 0x8584_58f6;
-    let kind = rustix::fs::statfs(path)?.f_type;
-    // The width of the field and its sign differ between processors.
-    Ok([TMPFS, RAMFS].contains(&u64::from(kind as u32)))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn in_memory(path: &Path) -> io::Result<bool> {
-    statvfs(path)?;
-    Ok(false)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt;
-
     use super::*;
-
-    const MEMORY: &str = "/dev/shm";
 
     fn named() -> (tempfile::TempDir, Directory) {
         let folder = tempfile::tempdir().unwrap();
@@ -158,8 +134,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn memory_is_refused_unless_it_is_named() {
-        let memory = Path::new(MEMORY);
-        if !in_memory(memory).unwrap_or(false) {
+        let memory = Path::new("/dev/shm");
+        if !system::in_memory(memory).unwrap_or(false) {
             return;
         }
         assert!(Directory::among(Some(memory), None, Path::new("/")).is_ok());
@@ -172,14 +148,16 @@ mod tests {
     #[test]
     fn room_is_what_the_system_says() {
         let (_folder, directory) = named();
-        let free = directory.free().unwrap();
+        let Some(free) = directory.free().unwrap() else { return };
         assert!(directory.require(free / 2).is_ok());
         let error = directory.require(u64::MAX).unwrap_err();
         assert!(matches!(error, SpillError::Room { needed: u64::MAX, .. }), "{error}");
     }
 
+    #[cfg(unix)]
     #[test]
     fn files_have_no_name_and_are_for_this_user_alone() {
+        use std::os::unix::fs::MetadataExt;
         let (folder, directory) = named();
         let file = directory.file().unwrap();
         let metadata = file.metadata().unwrap();

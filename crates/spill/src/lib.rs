@@ -50,6 +50,7 @@ mod cipher;
 mod directory;
 mod error;
 mod store;
+mod system;
 
 pub use bucket::{Bucket, Buckets};
 pub use cipher::Label;

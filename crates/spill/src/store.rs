@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,6 +11,7 @@ use crate::bucket::Buckets;
 use crate::cipher::{BlockName, Cipher, Label, TAG};
 use crate::directory::Directory;
 use crate::error::SpillError;
+use crate::system;
 
 /// Bytes of the file that a bucket takes at a time.
 pub const EXTENT: u64 = 256 << 10;
@@ -151,7 +151,7 @@ impl Spill {
     /// Encrypts the records in `block` and writes them at an offset; then the block is empty.
     pub(crate) fn write(&self, name: BlockName, block: &mut Vec<u8>, at: u64) -> Result<(), SpillError> {
         self.0.cipher.seal(name, block)?;
-        let written = self.0.file.write_all_at(block, at);
+        let written = system::write_all_at(&self.0.file, block, at);
         self.0.written.fetch_add(block.len() as u64, Ordering::Relaxed);
         block.clear();
         written.map_err(|source| SpillError::Write { directory: self.0.directory.shown(), source })
@@ -165,7 +165,7 @@ impl Spill {
         at: u64,
     ) -> Result<&'b [u8], SpillError> {
         let directory = || self.0.directory.shown();
-        self.0.file.read_exact_at(buffer, at).map_err(|source| match source.kind() {
+        system::read_exact_at(&self.0.file, buffer, at).map_err(|source| match source.kind() {
             io::ErrorKind::UnexpectedEof => SpillError::Damaged { directory: directory() },
             _ => SpillError::Read { directory: directory(), source },
         })?;

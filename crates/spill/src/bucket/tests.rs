@@ -1,12 +1,12 @@
 use std::collections::HashSet;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::directory::Directory;
+use crate::system::{read_exact_at, write_all_at};
 
 const LABEL: Label = Label::new("test");
 
@@ -43,7 +43,7 @@ fn bytes(count: usize) -> Vec<u8> {
 
 fn raw(spill: &Spill) -> Vec<u8> {
     let mut all = vec![0; spill.file().metadata().unwrap().len() as usize];
-    spill.file().read_exact_at(&mut all, 0).unwrap();
+    read_exact_at(spill.file(), &mut all, 0).unwrap();
     all
 }
 
@@ -117,11 +117,11 @@ fn every_flipped_bit_is_noticed() {
     let length = Block::SMALL.bytes() + 6000 - Block::SMALL.payload(8) + TAG;
     for at in (0..length).step_by(13) {
         let mut byte = [0];
-        spill.file().read_exact_at(&mut byte, at as u64).unwrap();
-        spill.file().write_all_at(&[byte[0] ^ 1 << (at % 8)], at as u64).unwrap();
+        read_exact_at(spill.file(), &mut byte, at as u64).unwrap();
+        write_all_at(spill.file(), &[byte[0] ^ 1 << (at % 8)], at as u64).unwrap();
         let error = read(&bucket).unwrap_err();
         assert!(matches!(error, SpillError::Damaged { .. }), "{at}: {error}");
-        spill.file().write_all_at(&byte, at as u64).unwrap();
+        write_all_at(spill.file(), &byte, at as u64).unwrap();
     }
     assert_eq!(read(&bucket).unwrap(), bytes(6000));
 }
@@ -135,10 +135,10 @@ fn blocks_in_another_place_are_noticed() {
     for (from, to) in [(0, block), (0, EXTENT), (2 * block, EXTENT + 2 * block), (2 * block, block)] {
         let before = raw(&spill);
         let moved = &before[from as usize..][..block as usize];
-        spill.file().write_all_at(moved, to).unwrap();
+        write_all_at(spill.file(), moved, to).unwrap();
         let damaged = &buckets[(to / EXTENT) as usize];
         assert!(matches!(read(damaged), Err(SpillError::Damaged { .. })), "{from} {to}");
-        spill.file().write_all_at(&before, 0).unwrap();
+        write_all_at(spill.file(), &before, 0).unwrap();
     }
     assert!(buckets.iter().all(|bucket| read(bucket).is_ok()));
 }
