@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use tempfile::SpooledTempFile;
 
 mod stream;
+mod system;
 mod target;
 mod temporary;
 
@@ -19,7 +20,8 @@ use crate::file_id::FileId;
 use crate::format::Format;
 use crate::packing::{self, Packing};
 use stream::Stream;
-pub use target::{Standard, standard};
+pub use system::standard;
+pub use target::Standard;
 pub use temporary::remove_unfinished;
 use temporary::{TargetFile, Temporary};
 

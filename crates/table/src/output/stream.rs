@@ -2,19 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
+use super::{Cancelled, system};
 
-use super::Cancelled;
-
-/// How long one wait lasts.
-const MOMENT: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// How long until a named pipe is tried again.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Bytes that a writable pipe takes without blocking (POSIX's PIPE_BUF on Linux). The descriptor may be
@@ -46,22 +39,16 @@ struct GaveUp;
 impl<'a> Stream<'a> {
     /// A descriptor that may be shared with other programs.
     pub(super) fn of(file: File, cancelled: Cancelled<'a>) -> io::Result<Self> {
-        let most = if file.metadata()?.is_file() { usize::MAX } else { ATOMIC };
+        let most = if file.metadata().is_ok_and(|about| about.is_file()) { usize::MAX } else { ATOMIC };
         Ok(Stream { file, most, cancelled })
     }
 
     /// Opens a device or a pipe. For a named pipe, this waits until somebody reads it.
     pub(super) fn open(path: &Path, cancelled: Cancelled<'a>) -> io::Result<Self> {
-        let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         loop {
-            match rustix::fs::open(path, flags, Mode::empty()) {
-                Ok(descriptor) => {
-                    return Ok(Stream { file: descriptor.into(), most: usize::MAX, cancelled });
-                }
-                // Nobody reads the pipe yet.
-                Err(Errno::NXIO) if path.metadata()?.file_type().is_fifo() => {}
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
+            // None: nobody reads the pipe yet.
+            if let Some(file) = system::open_stream(path)? {
+                return Ok(Stream { file, most: usize::MAX, cancelled });
             }
             if cancelled() {
                 return Err(self::cancelled());
@@ -72,14 +59,12 @@ impl<'a> Stream<'a> {
 
     /// Waits until it takes bytes or has an error.
     fn wait(&self) -> io::Result<()> {
-        loop {
-            match poll(&mut [PollFd::new(&self.file, PollFlags::OUT)], Some(&MOMENT)) {
-                Ok(0) | Err(Errno::INTR) if (self.cancelled)() => return Err(cancelled()),
-                Ok(0) | Err(Errno::INTR) => {}
-                // The write reports other errors.
-                _ => return Ok(()),
+        while !system::takes_bytes(&self.file) {
+            if (self.cancelled)() {
+                return Err(cancelled());
             }
         }
+        Ok(())
     }
 }
 

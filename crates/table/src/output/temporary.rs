@@ -7,11 +7,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use tempfile::NamedTempFile;
+
+use super::system::{can_be_named, link, permit, room, unnamed};
 
 /// The path of an output file.
 #[derive(Debug)]
@@ -39,8 +40,7 @@ impl TargetFile {
 
     /// Free bytes on the file system.
     pub(super) fn room(&self) -> Option<u64> {
-        let system = rustix::fs::statvfs(&self.directory).ok()?;
-        system.f_bavail.checked_mul(system.f_frsize)
+        room(&self.directory)
     }
 }
 
@@ -83,7 +83,7 @@ impl Temporary {
                 file.persist(&target.path).map_err(|error| error.error)?;
                 drop(unfinished);
             }
-            Temporary::Unnamed(mut file) => match link(&file, &target.directory) {
+            Temporary::Unnamed(mut file) => match link(&file, &builder(), &target.directory) {
                 Ok(link) => link.persist(&target.path).map_err(|error| error.error)?,
                 // This system cannot give such a file a name.
                 Err(_) => return copied(&mut file, target),
@@ -110,37 +110,7 @@ fn builder() -> tempfile::Builder<'static, 'static> {
 
 /// The umask is applied to the mode.
 fn named(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
-    builder().permissions(fs::Permissions::from_mode(mode)).tempfile_in(directory)
-}
-
-/// A file without a name, with the permissions of any new file: nobody else can open it.
-#[cfg(target_os = "linux")]
-fn unnamed(directory: &Path) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    Ok(File::from(rustix::fs::open(directory, flags, Mode::from_raw_mode(0o666))?))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn unnamed(_directory: &Path) -> io::Result<File> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-/// The path of an open file by its number.
-fn by_number(file: &File) -> PathBuf {
-    use std::os::fd::AsRawFd;
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
-}
-
-/// Without `/proc` a file that has no name cannot be given one.
-fn can_be_named(file: &File) -> bool {
-    fs::metadata(by_number(file)).is_ok()
-}
-
-/// Gives the file a temporary name.
-fn link(file: &File, directory: &Path) -> io::Result<NamedTempFile<()>> {
-    use rustix::fs::{AtFlags, CWD, linkat};
-    builder().make_in(directory, |name| Ok(linkat(CWD, by_number(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?))
+    permit(&mut builder(), mode).tempfile_in(directory)
 }
 
 /// Unfinished files with a name.

@@ -1,0 +1,21 @@
+//! What operating systems do each in its own way, for outputs.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub use unix::standard;
+#[cfg(unix)]
+pub(super) use unix::{
+    can_be_named, duplicate, id, is_closed, link, names_descriptor, open_stream, permit, room, takes_bytes,
+    unnamed,
+};
+#[cfg(windows)]
+pub use windows::standard;
+#[cfg(windows)]
+pub(super) use windows::{
+    can_be_named, duplicate, id, is_closed, link, names_descriptor, open_stream, permit, room, takes_bytes,
+    unnamed,
+};
