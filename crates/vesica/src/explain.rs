@@ -2,7 +2,6 @@
 
 use std::io::{self, ErrorKind};
 
-use rustix::io::Errno;
 use vesica_channel::{ChannelError, Fault as NetFault};
 use vesica_net::relay::Refusal;
 use vesica_net::{NetError, RetryReason};
@@ -15,6 +14,7 @@ use crate::parts::PartsError;
 use crate::plan::{self, PlanError};
 use crate::session::SessionError;
 use crate::spool::SpoolError;
+use crate::system::exhausted;
 use crate::terms;
 
 const ASK_THE_PARTNER: &str =
@@ -392,20 +392,6 @@ fn source(error: &TableError) -> Option<&io::Error> {
         | TableError::Spool { source, .. }
         | TableError::Write { source, .. }
         | TableError::Output { fault: OutputFault::NotWritable(source), .. } => Some(source),
-        _ => None,
-    }
-}
-
-/// What to do if the system has run out of something for this process.
-fn exhausted(source: &io::Error) -> Option<&'static str> {
-    match Errno::from_io_error(source)? {
-        Errno::MFILE => Some("raise the limit on open files (`ulimit -n`): 64 are enough"),
-        Errno::NFILE => Some("close other programs: the system has too many files open"),
-        Errno::NOMEM => Some("close other programs, or raise the limit on memory"),
-        // The error of a thread that cannot be started.
-        Errno::AGAIN => Some(
-            "raise the limit on processes and threads (`ulimit -u`, or the container's), or give fewer `--threads`",
-        ),
         _ => None,
     }
 }

@@ -63,6 +63,7 @@ pub mod sets;
 pub mod settings;
 mod spool;
 mod strangers;
+mod system;
 mod tables;
 pub mod terms;
 

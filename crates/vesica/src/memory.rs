@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-use rustix::process::{Resource, getrlimit};
+use crate::system::address_space;
 
 /// The share of the available memory that a run may use by default, in percent.
 ///
@@ -69,13 +69,13 @@ impl Budget {
 
     /// `--memory auto`: half of the available memory; none if the system does not tell it.
     pub fn automatic() -> Option<Self> {
-        let there = available(Path::new("/"), getrlimit(Resource::As).current)?;
+        let there = available(Path::new("/"), address_space())?;
         Some(Budget { bytes: there.bytes / 2, from: Source::Automatic, parties: 1 })
     }
 
     /// The default: a share of the available memory; none if the system does not tell it.
     pub fn usual() -> Option<Self> {
-        let there = available(Path::new("/"), getrlimit(Resource::As).current)?;
+        let there = available(Path::new("/"), address_space())?;
         Some(Budget { bytes: there.bytes / 100 * USUAL_SHARE, ..there })
     }
 
@@ -106,12 +106,12 @@ impl fmt::Display for Bytes {
 }
 
 /// The available memory, by the files under `root`.
-fn available(root: &Path, address_space: Option<u64>) -> Option<Budget> {
+fn available(root: &Path, most_addresses: Option<u64>) -> Option<Budget> {
     let read = |path: &str| fs::read_to_string(root.join(path)).ok();
     let status = read("proc/self/status").unwrap_or_default();
     let own = kib(&status, "VmRSS:").unwrap_or(0);
     let machine = read("proc/meminfo").and_then(|text| kib(&text, "MemAvailable:"));
-    let addresses = address_space.map(|limit| limit.saturating_sub(kib(&status, "VmSize:").unwrap_or(0)));
+    let addresses = most_addresses.map(|limit| limit.saturating_sub(kib(&status, "VmSize:").unwrap_or(0)));
     let found = [
         (machine, Source::Machine),
         (control_groups(root, &read("proc/self/cgroup").unwrap_or_default()), Source::ControlGroup),

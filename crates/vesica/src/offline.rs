@@ -13,7 +13,6 @@
 //! copies there are. A side whose whole disk is set back to an earlier state has lost its lists too; then the other side's
 //! lists refuse, unless that side cheats.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -29,6 +28,7 @@ use crate::plan;
 use crate::reporter::Reporter;
 use crate::session::{Agreed, SessionError};
 use crate::settings::{Choice, Settings};
+use crate::system::SET_STATE_FOLDER;
 
 pub(crate) mod file;
 mod prepare;
@@ -66,17 +66,6 @@ fn hex(id: &Id) -> String {
     blake3::Hash::from_bytes(*id).to_hex().to_string()
 }
 
-/// Waits until the names in the folder of that path are on the disk. Not every file system can sync a folder.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match File::open(folder)?.sync_all() {
-        Err(error) if !matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
-            Err(error)
-        }
-        _ => Ok(()),
-    }
-}
-
 /// The protocol of a run with `--offline`, which must have an offline phase, and its parameters.
 pub(crate) fn protocol(
     settings: &Settings,
@@ -108,9 +97,7 @@ pub(crate) fn refused(phase: Phase, path: &Path, fault: &Fault) -> Error {
             Kind::Usage,
             "name the file that was made for this partner, role and protocol, or make one with `--prepare`",
         ),
-        Fault::Used(UsedFault::NoStateFolder) => {
-            (Kind::Usage, "set XDG_STATE_HOME to a folder that is kept, for the list of used ids")
-        }
+        Fault::Used(UsedFault::NoStateFolder) => (Kind::Usage, SET_STATE_FOLDER),
         Fault::Used(UsedFault::List { fault, .. }) => match fault {
             PrivateFileError::Io(_) => {
                 (Kind::Output, "let this process write to the list and its folder, and free space there")

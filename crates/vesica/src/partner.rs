@@ -1,12 +1,10 @@
 //! Who the partner is and who we are, from what a user gives: an address, an identity file, a public key.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use rand_core::CryptoRng;
-use rustix::fs::OFlags;
 use vesica_net::identity::IdentityError;
 use vesica_net::relay::{RelayAddress, Via};
 use vesica_net::{
@@ -25,6 +23,7 @@ use crate::offline::file::{Binding, OfflineFile};
 use crate::offline::{self, Before};
 use crate::parts::{Links, OverNetwork};
 use crate::settings::Settings;
+use crate::system;
 
 /// The most bytes that a file with a public key may have.
 const PUBLIC_KEY_FILE: u64 = 4096;
@@ -384,9 +383,7 @@ fn read_key(argument: &str) -> Result<PublicKey, String> {
 
 /// The text of a file of at most so many bytes. A pipe is not waited for.
 pub(crate) fn read_small(path: &str, most: u64) -> Result<String, String> {
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
-    let file = file.map_err(|error| error.to_string())?;
+    let file = system::open_without_waiting(Path::new(path)).map_err(|error| error.to_string())?;
     if !file.metadata().is_ok_and(|about| about.is_file()) {
         return Err("it is not a file".into());
     }
@@ -433,12 +430,10 @@ fn plain(error: &IdentityError) -> String {
 
 /// Where an identity is if nothing else is said.
 pub fn default_identity() -> Result<PathBuf, Error> {
-    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let config = folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")));
-    let path = config.map(|config| config.join("vesica").join("identity.pem"));
+    let path = system::config_folder().map(|config| config.join("vesica").join("identity.pem"));
     path.ok_or_else(|| {
         Error::usage(
-            "neither XDG_CONFIG_HOME nor HOME is set",
+            system::NO_CONFIG_FOLDER,
             "name the identity with `--identity` (`--output` for `vesica keygen`)",
         )
     })

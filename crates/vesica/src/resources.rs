@@ -1,12 +1,12 @@
 //! CPU time and memory of this process, by the operating system.
 
-use rustix::time::{ClockId, clock_gettime};
 use vesica_crypto::memory::large_zeros;
+
+use crate::system;
 
 /// CPU time of all threads so far, in seconds.
 pub fn cpu_seconds() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+    system::cpu_seconds()
 }
 
 /// Peak resident memory in bytes, where the system tells it in `/proc`.

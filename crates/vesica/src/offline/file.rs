@@ -13,7 +13,6 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -24,7 +23,8 @@ use vesica_protocols::registry::Entry;
 use vesica_protocols::{OfflineOutput, OfflinePhase, OfflineSlot, Parameters, Role};
 
 use super::used::{Use, UsedFault, UsedIds, is_there};
-use super::{Id, hex, sync_folder};
+use super::{Id, hex};
+use crate::system::{self, sync_folder};
 
 const MAGIC: &[u8; 16] = b"vesica offline.\n";
 const VERSION: u16 = 1;
@@ -255,8 +255,7 @@ impl Loaded {
         let OfflineFile { path, file, lists, binding, id, .. } = self.file;
         let mut locked = lists.lock(cancelled)?;
         locked.add(Use(id, binding.role))?;
-        let (mine, there) = (file.metadata()?, fs::symlink_metadata(&path)?);
-        if (mine.dev(), mine.ino()) != (there.dev(), there.ino()) {
+        if !system::is_same_file(&file, &path)? {
             return Err(Fault::Replaced);
         }
         let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -315,12 +314,9 @@ impl NewOfflineFile {
         }
         let prefix = tempfile::Builder::new().prefix(".vesica-").suffix(".tmp").tempfile_in(folder(path));
         let temporary = prefix?;
-        if let Ok(there) = rustix::fs::fstatvfs(temporary.as_file()) {
-            let free = there.f_bavail.saturating_mul(there.f_frsize);
-            if free < bytes {
-                let [needed, free] = [bytes, free].map(crate::memory::Bytes);
-                return Err(NewFault::Room { needed, free });
-            }
+        if let Some(free) = system::free(temporary.as_file()).filter(|&free| free < bytes) {
+            let [needed, free] = [bytes, free].map(crate::memory::Bytes);
+            return Err(NewFault::Room { needed, free });
         }
         Ok(NewOfflineFile { path: path.to_owned(), binding, temporary })
     }

@@ -3,9 +3,8 @@
 //! A copy of a file has its id, so it is refused wherever it lies. Each list is a text that only its owner can read: an id
 //! and a role a line, since both parties may be on one machine. Nothing is ever taken out.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
@@ -13,7 +12,8 @@ use std::time::Duration;
 use vesica_net::private_file::{self, PrivateFileError};
 use vesica_protocols::Role;
 
-use super::{Id, hex, sync_folder};
+use super::{Id, hex};
+use crate::system::{self, sync_folder};
 
 /// The name of the list beside a file.
 const BESIDE: &str = ".vesica-used-offline";
@@ -29,7 +29,7 @@ pub(crate) enum UsedFault {
     Used,
     #[error("the run was interrupted")]
     Cancelled,
-    #[error("neither XDG_STATE_HOME nor HOME is set")]
+    #[error("{}", system::NO_STATE_FOLDER)]
     NoStateFolder,
     #[error("the list of used ids {path}: {fault}")]
     List { path: String, fault: PrivateFileError },
@@ -56,11 +56,7 @@ pub(crate) struct LockedIds(Vec<(PathBuf, File)>);
 impl UsedIds {
     /// The lists for a file in this folder; `state` in place of the user's state folder.
     pub(crate) fn beside(folder: &Path, state: Option<&Path>) -> Result<Self, UsedFault> {
-        let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let users = || {
-            let folder = set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
-            folder.map(|folder| folder.join("vesica"))
-        };
+        let users = || system::state_folder().map(|folder| folder.join("vesica"));
         let state = state.map(Path::to_owned).or_else(users).ok_or(UsedFault::NoStateFolder)?;
         Ok(UsedIds { paths: [folder.join(BESIDE), state.join("used-offline")] })
     }
@@ -112,9 +108,9 @@ impl LockedIds {
 /// Opens a list, which is made if it is not there, with its folder.
 fn open(path: &Path) -> Result<File, PrivateFileError> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        private_file::create_folder(folder)?;
     }
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+    match private_file::create_new(path) {
         Ok(_) => sync_folder(path)?,
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error.into()),
@@ -162,6 +158,8 @@ pub(crate) fn is_there(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
+
     use super::*;
 
     fn of(number: u8) -> Use {
