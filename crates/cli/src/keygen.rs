@@ -6,6 +6,7 @@ use vesica::{Kind, partner};
 
 use crate::args::Keygen;
 use crate::screen::{self, say};
+use crate::system;
 
 /// Makes the identity; never overwrites one.
 pub(crate) fn run(args: &Keygen) -> u8 {
@@ -22,5 +23,8 @@ pub(crate) fn run(args: &Keygen) -> u8 {
     }
     let path = path.display();
     say(&format!("the identity is in {path}: keep it secret; give the partner the line above"));
+    if let Some(caution) = system::IDENTITY_CAUTION {
+        say(caution);
+    }
     0
 }

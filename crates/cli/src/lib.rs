@@ -21,6 +21,7 @@ mod relay;
 mod run;
 mod screen;
 mod signals;
+mod system;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod version;
@@ -30,7 +31,6 @@ use std::process::ExitCode;
 use args::{Cli, Command};
 use clap::Parser;
 use clap::error::ErrorKind;
-use rustix::process::{Resource, Rlimit};
 use screen::say;
 use vesica::protocols::Phase;
 use vesica::{Error, Kind};
@@ -67,14 +67,6 @@ pub fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Keeps keys and tables out of core dumps, and away from other processes of the same user.
-fn guard_memory() {
-    // Where the system refuses, nothing else is lost.
-    let _ = rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
-}
-
 fn run(cli: Cli) -> u8 {
     let Some(command) = cli.command else { return version::run(cli.verbose) };
     let secret = matches!(
@@ -88,7 +80,7 @@ fn run(cli: Cli) -> u8 {
             | Command::Local(_)
     );
     if secret {
-        guard_memory();
+        system::guard_memory();
     }
     match command {
         Command::Quickstart => quickstart::run(),

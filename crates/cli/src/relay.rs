@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use vesica::channel::CancelToken;
 use vesica::protocols::Phase;
 use vesica::relay::{RelayJob, RelayNotice};
@@ -11,7 +10,7 @@ use vesica::{Error, output_paths, partner, randomness};
 use crate::args::Relay;
 use crate::events::Events;
 use crate::screen::{self, say};
-use crate::signals;
+use crate::{signals, system};
 
 /// `vesica relay`.
 pub(crate) fn run(args: &Relay) -> u8 {
@@ -56,10 +55,7 @@ const SPARE: u64 = 16;
 /// How many streams have a descriptor each, if this process takes all that the system lets it have. Half of them are for
 /// handshakes, so that a party without room is told so.
 fn room_for_streams() -> usize {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Where the system refuses, there is room for fewer.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
-    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let descriptors = system::grant_descriptors().unwrap_or(u64::MAX);
     usize::try_from((descriptors / 2).saturating_sub(SPARE)).unwrap_or(usize::MAX)
 }
 

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rand_core::CryptoRng;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use vesica::assist::{self, AssistJob};
 use vesica::channel::CancelToken;
 use vesica::job::{Destination, Ended, Job, OnEvent, Partner, TableArgs};
@@ -20,7 +19,7 @@ use vesica::{Error, Kind, local, output_paths, partner, randomness};
 use crate::args::{Around, Assist, Common, Local, PartnerOptions, Receive, Send, TableOptions};
 use crate::events::Events;
 use crate::screen::{self, Screen, say};
-use crate::signals;
+use crate::{signals, system};
 
 /// A shell's code for a program whose reader has closed the pipe: 128, and the number of PIPE.
 const READER_LEFT: u8 = 141;
@@ -254,12 +253,7 @@ fn exit_code(error: &Error, received: &signals::Received) -> u8 {
 /// Whether the program that reads standard output has closed it early, as `| head` does.
 fn reader_left(error: &Error, place: Option<&Path>) -> bool {
     let to_stdout = place.and_then(table::standard) == Some(table::Standard::Output);
-    if error.kind != Kind::Output || !to_stdout {
-        return false;
-    }
-    let stdout = std::io::stdout();
-    let mut polled = [PollFd::new(&stdout, PollFlags::OUT)];
-    poll(&mut polled, Some(&Timespec::default())).is_ok() && polled[0].revents().contains(PollFlags::ERR)
+    error.kind == Kind::Output && to_stdout && system::reader_left()
 }
 
 /// The end of a run before its events file is open.

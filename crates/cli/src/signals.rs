@@ -7,6 +7,8 @@
 //! | XFSZ | the run goes on: the write that was too long fails with an error of its own |
 //! | USR1, USR2 | nothing: schedulers send them as a warning |
 //! | ABRT | 71: the runtime of the language aborts if there is no memory |
+//!
+//! Windows has INT (Ctrl-C), TERM, BREAK (Ctrl-Break: 149) and ABRT.
 
 use std::io;
 use std::sync::Arc;
@@ -14,14 +16,14 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGABRT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXFSZ};
+use signal_hook::consts::SIGABRT;
 use signal_hook::flag;
-use signal_hook::iterator::Signals;
 use vesica::Kind;
 use vesica::channel::CancelToken;
 use vesica::table::remove_unfinished;
 
 use crate::screen::say;
+use crate::system::{Signals, ignore_warnings};
 
 /// A cancelled run has this many moments of this length to end by itself: five seconds. Programs that send TERM and then KILL
 /// wait longer.
@@ -41,10 +43,7 @@ impl Received {
 
 /// Sets up what holds for every command, from the start.
 pub(crate) fn settle() -> io::Result<()> {
-    let nothing = Arc::new(AtomicBool::new(false));
-    for signal in [SIGXFSZ, SIGUSR1, SIGUSR2] {
-        flag::register(signal, nothing.clone())?;
-    }
+    ignore_warnings()?;
     let always = Arc::new(AtomicBool::new(true));
     flag::register_conditional_shutdown(SIGABRT, Kind::Resources.exit_code().into(), always)?;
     Ok(())
@@ -53,14 +52,14 @@ pub(crate) fn settle() -> io::Result<()> {
 /// Watches for signals from now on, for a run of that command.
 pub(crate) fn watch(command: &'static str, cancel: &CancelToken) -> io::Result<Received> {
     let received = Received(Arc::new(AtomicU8::new(0)));
-    let mut signals = watched()?;
+    let mut signals = Signals::watched()?;
     let (cancel, seen) = (cancel.clone(), received.clone());
     let body = move || {
-        let Some(first) = signals.forever().next() else { return };
+        let Some(first) = signals.wait() else { return };
         seen.0.store(code(first), Ordering::Relaxed);
         cancel.cancel();
         for _ in 0..MOMENTS {
-            if let Some(second) = signals.pending().next() {
+            if let Some(second) = signals.pending() {
                 leave(second);
             }
             thread::sleep(MOMENT);
@@ -84,26 +83,18 @@ pub(crate) fn watch(command: &'static str, cancel: &CancelToken) -> io::Result<R
 
 /// Watches for signals for a service: the first one that asks for the end cancels `stop`, the next one ends the process.
 pub(crate) fn watch_service(stop: &CancelToken) -> io::Result<()> {
-    let mut signals = watched()?;
+    let mut signals = Signals::watched()?;
     let stop = stop.clone();
     let body = move || {
-        let mut came = signals.forever();
-        if came.next().is_some() {
+        if signals.wait().is_some() {
             stop.cancel();
         }
-        if let Some(second) = came.next() {
+        if let Some(second) = signals.wait() {
             leave(second);
         }
     };
     thread::Builder::new().name("vesica-signals".into()).spawn(body)?;
     Ok(())
-}
-
-/// The signals that ask for the end, without those that this process was started to ignore.
-fn watched() -> io::Result<Signals> {
-    let ignored = ignored();
-    let heard = |signal: &i32| !(matches!(*signal, SIGHUP | SIGQUIT) && ignored >> (signal - 1) & 1 == 1);
-    Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(heard))
 }
 
 /// A shell's code for a program that the signal ended.
@@ -114,11 +105,4 @@ fn code(signal: i32) -> u8 {
 fn leave(signal: i32) -> ! {
     remove_unfinished();
     std::process::exit(code(signal).into())
-}
-
-/// The signals that this process was started to ignore, a bit each; none where the system does not tell.
-fn ignored() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
