@@ -89,6 +89,18 @@ arm-test: setup ## Test the ARM build under emulation: unit tests, and whole run
 	$(CARGO) build --profile quick-build --locked --package vesica-cli --no-default-features
 	CARGO=$(CARGO) packaging/arm_test.sh $(TARGET)/quick-build/vesica
 
+# Debian's cross compiler for Windows, the assembler that the TLS provider takes there, and Wine.
+INSTALL_WINDOWS = command -v x86_64-w64-mingw32-gcc >/dev/null && command -v nasm >/dev/null && \
+	test -x /usr/lib/wine/wine64 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends \
+	gcc-mingw-w64-x86-64 nasm wine64; }
+
+.PHONY: windows-test
+windows-test: setup ## Test the Windows build under Wine: whole runs, also with Linux; not part of `make test`
+	@$(INSTALL_WINDOWS)
+	rustup target add x86_64-pc-windows-gnu
+	$(CARGO) build --profile quick-build --locked --package vesica-cli --no-default-features
+	CARGO=$(CARGO) packaging/windows_test.sh $(TARGET)/quick-build/vesica
+
 .PHONY: container-test
 container-test: ## Build the container image and match two tables in two containers; without an engine, in clean roots
 	packaging/container_test.sh

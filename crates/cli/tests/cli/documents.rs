@@ -96,6 +96,11 @@ fn the_page_of_platforms_names_what_the_scripts_test() {
     for test in between(&arm, "\nslow=(", ")").split_whitespace() {
         assert!(section.contains(&format!("`{test}`")), "{test} is left out");
     }
+
+    let section = between(&page, "## Windows", "## macOS");
+    for protocol in words_after(&read("packaging/windows_test.sh"), "\"--protocol ") {
+        assert!(section.contains(&format!("`{protocol}`")), "whole runs of {protocol}");
+    }
 }
 
 #[test]
