@@ -20,6 +20,7 @@ class Middle:
         self.held, self.release = threading.Event(), threading.Event()
         self.clients: list[tuple[str, int]] = []
         self._open: list[socket.socket] = []
+        self._counting = threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -41,8 +42,9 @@ class Middle:
             client.close()
             server.close()
             return
-        number = len(self.clients)
-        self.clients.append(address)
+        with self._counting:
+            number = len(self.clients)
+            self.clients.append(address)
         server.sendall(first)
         threading.Thread(target=self._pump, args=(client, server, None), daemon=True).start()
         self._pump(server, client, number)
@@ -56,12 +58,23 @@ class Middle:
                     self.held.set()
                     self.release.wait()
                 target.sendall(data)
+            # Only this direction has ended: the other one may still have its DONE under way.
+            target.shutdown(socket.SHUT_WR)
+            return
         for end in (source, target):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
-    def executor_of(self, number: int) -> psutil.Process:
-        """The executor whose task made that connection."""
+    def kill_executor_of(self, number: int) -> None:
+        """Kill the executor whose task made that connection, and its Python processes, as if the machine were lost."""
+        executor = self._executor_of(number)
+        workers = executor.children(recursive=True)
+        executor.kill()
+        for worker in workers:
+            with contextlib.suppress(psutil.Error):
+                worker.kill()
+
+    def _executor_of(self, number: int) -> psutil.Process:
         port = self.clients[number][1]
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):

@@ -145,7 +145,7 @@ def test_an_executor_killed_in_the_middle_of_a_part(spark: Any, tmp_path: Path, 
     options = {**program.options, "connect": middle.address}
     with running(lambda: vesica.spark.receive(df, **options), program, middle) as outcome:
         assert middle.held.wait(240), outcome
-        middle.executor_of(3).kill()
+        middle.kill_executor_of(3)
         middle.release.set()
         assert program.party.end()[0] == 0, program.party.screen
     assert ids(outcome[0]) == expected(ROWS, COMMON)
