@@ -1,4 +1,4 @@
-//! What operating systems do each in its own way, for sockets. Private files are in [`private_file`](crate::private_file).
+//! What operating systems do each in its own way, for sockets. [`private_file`](crate::private_file) has private files.
 
 #[cfg(unix)]
 mod unix;

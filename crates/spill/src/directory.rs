@@ -38,8 +38,8 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The named directory; otherwise `TMPDIR`, otherwise `/var/tmp`, if it does not lie in memory. On Windows the named
-    /// directory, otherwise the one that `TEMP` names.
+    /// The named directory; otherwise `TMPDIR`, otherwise `/var/tmp`, if it does not lie in memory. On Windows the
+    /// named directory, otherwise the one that `TEMP` names.
     pub fn choose(named: Option<&Path>) -> Result<Directory, SpillError> {
         Directory::among(named, system::environment(), &system::usual())
     }
