@@ -26,6 +26,12 @@ use crate::run::{How, keys};
 /// How often a waiting thread looks around.
 const POLL: Duration = Duration::from_millis(50);
 
+/// How often one looks that waits for no more than the end of a thread.
+const SOON: Duration = Duration::from_millis(5);
+
+/// How long a run that is closed has for its last word. Without it, the partner waits for another connection.
+const LEAVE: Duration = Duration::from_secs(2);
+
 /// What the run says to Python.
 enum Message {
     Event(String),
@@ -39,6 +45,7 @@ enum Message {
 enum Answer {
     Ended(RoundEnded),
     Confirm,
+    Close,
 }
 
 /// The driver's side of the run, in a thread of its own.
@@ -57,6 +64,7 @@ impl Driven {
     fn wait(&self, partner: Watch<'_>) -> Result<Answer, Error> {
         loop {
             match self.from.recv_timeout(POLL) {
+                Ok(Answer::Close) => return Err(Error::interrupted(Phase::Parts)),
                 Ok(answer) => return Ok(answer),
                 Err(mpsc::RecvTimeoutError::Timeout) if !self.cancel.is_cancelled() => partner()?,
                 Err(_) => return Err(Error::interrupted(Phase::Parts)),
@@ -74,7 +82,7 @@ impl Engine for Driven {
         self.say(Message::Round(round))?;
         match self.wait(partner)? {
             Answer::Ended(ended) => Ok(ended),
-            Answer::Confirm => Err(Error::interrupted(Phase::Parts)),
+            Answer::Confirm | Answer::Close => Err(Error::interrupted(Phase::Parts)),
         }
     }
 
@@ -203,13 +211,18 @@ impl PartsRun {
         self.answer(Answer::Confirm);
     }
 
-    /// Ends the run.
+    /// Ends the run. Where it waits for an answer, the partner hears of it at once.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| self.cancel.cancel());
         let open = lock(&self.open).take();
-        if let Some((_, thread)) = open {
-            py.detach(|| drop(thread.join()));
-        }
+        self.answer(Answer::Close);
+        py.detach(|| {
+            let until = Instant::now() + LEAVE;
+            while open.as_ref().is_some_and(|(_, thread)| !thread.is_finished()) && Instant::now() < until {
+                thread::sleep(SOON);
+            }
+            self.cancel.cancel();
+            drop(open.map(|(_, thread)| thread.join()));
+        });
     }
 }
 

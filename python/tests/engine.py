@@ -117,6 +117,9 @@ class Tap:
                     self.stopped.set()
                     continue
                 sink.sendall(data)
-        # One direction alone: the other one may have bytes on the way.
-        with contextlib.suppress(OSError):
+            # Only this direction has ended: the other one may still have its DONE under way.
             sink.shutdown(socket.SHUT_WR)
+            return
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
-from time import sleep
+from time import monotonic, sleep
 from typing import Any
 
 import pyarrow as pa
@@ -205,7 +205,10 @@ def test_an_engine_that_closes_ends_the_partners_run(tmp_path: Path, keys: dict[
     sender, split = sending(tmp_path, keys), Split.of(MINE, "email:email")
     with opened("receiver", split, sender.address(), tmp_path, keys) as job:
         assert job.round() is not None
+    # The partner hears of it, and does not wait for another connection.
+    closed = monotonic()
     assert sender.end()[0] == 69, sender.screen
+    assert monotonic() - closed < 10
 
 
 def test_what_a_task_must_not_get_is_refused(tmp_path: Path, keys: dict[str, str]) -> None:
