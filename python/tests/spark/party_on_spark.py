@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ def session(master: str, folder: Path, misfortunes: Path | None = None, **settin
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(folder / "local"),
         **settings,
     }
@@ -80,9 +82,16 @@ def ids(frame: Any) -> list[int]:
 
 
 def party(
-    folder: Path, misfortunes: Path | None, role: str, rows: int, arguments: dict[str, Any], **settings: str
+    folder: Path,
+    misfortunes: Path | None,
+    role: str,
+    rows: int,
+    arguments: dict[str, Any],
+    later: Path | None = None,
+    **settings: str,
 ) -> Any:
-    """A party on a cluster of its own, in a process of its own."""
+    """A party on a cluster of its own, in a process of its own. Once its session is there, it waits for the file ``later``
+    with more arguments, if it is given: so a partner with a short time-out need not wait for Spark's start."""
     from scene import Party
 
     master = settings.pop("master", "local-cluster[1,1,1024]")
@@ -92,10 +101,10 @@ def party(
         "common": COMMON,
         "master": master,
         "misfortunes": misfortunes and str(misfortunes),
+        "later": later and str(later),
     }
-    arguments = {name: str(value) if isinstance(value, Path) else value for name, value in arguments.items()}
     path = folder / f"{role}-on-spark.json"
-    path.write_text(json.dumps({**job, "arguments": arguments, "settings": settings}))
+    path.write_text(json.dumps({**job, "arguments": arguments, "settings": settings}, default=str))
     return Party([sys.executable, str(HERE / "party_on_spark.py"), str(path)], folder)
 
 
@@ -110,6 +119,11 @@ def main() -> None:
         **job["settings"],
     )
     df = table(spark, job["role"], job["rows"], job["common"])
+    if job["later"]:
+        print(f"{df.count()} rows are there", file=sys.stderr, flush=True)
+        while not Path(job["later"]).exists():
+            time.sleep(0.1)
+        job["arguments"].update(json.loads(Path(job["later"]).read_text()))
     reports: list[Any] = []
     arguments = {"key": "e.mail:email", "timeout": "280s", "report": reports.append, **job["arguments"]}
     if job["role"] == "receiver":

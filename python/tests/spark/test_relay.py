@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from party_on_spark import COMMON, ROWS, expected, ids, party, table
+from party_on_spark import COMMON, ROWS, expected, ids, party, table, text
 from scene import Party, command_line
 
 import vesica
@@ -50,6 +53,26 @@ def relay(tmp_path: Path, keys: dict[str, str]) -> Any:
     made.party.process.kill()
 
 
+@contextmanager
+def after_a_part(misfortunes: Path, action: Callable[[], None]) -> Iterator[None]:
+    """Does it as soon as a part has been played here."""
+    over = threading.Event()
+
+    def wait() -> None:
+        while not over.wait(0.05):
+            if list(misfortunes.glob("played.*")):
+                action()
+                return
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
 def received(spark: Any, **options: Any) -> list[int]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -70,14 +93,33 @@ def test_two_clusters(spark: Any, relay: Relay, tmp_path: Path, keys: dict[str, 
 def test_a_relay_that_is_killed_and_comes_back(
     spark: Any, relay: Relay, tmp_path: Path, keys: dict[str, str], misfortunes: Path
 ) -> None:
-    import threading
+    sender = party(tmp_path, None, "sender", ROWS, {**relay.options("sender", keys), "slots": 1})
+    with after_a_part(misfortunes, relay.killed_and_back):
+        assert received(spark, slots=2, **relay.options("receiver", keys)) == expected(ROWS, COMMON)
+    assert sender.end()[0] == 0, sender.screen
+
+
+def test_a_relay_that_is_killed_for_good(
+    spark: Any, relay: Relay, tmp_path: Path, keys: dict[str, str], misfortunes: Path
+) -> None:
+    """The other side is the program."""
+    options = {**relay.options("receiver", keys), "timeout": "40s"}
+    (tmp_path / "sender.csv").write_text(text("sender", ROWS, COMMON))
+    sender = command_line(
+        tmp_path, "send", "--input", "sender.csv", "--key", "mail:email", "--via", relay.address, "--via-key", relay.key,
+        "--run", "monday", "--identity", "sender.pem", "--peer", keys["receiver"], "--timeout", "40s",
+    )  # fmt: skip
+    (misfortunes / "slow").write_text("5")
+    killed: list[float] = []
 
     def kill() -> None:
-        while not list(misfortunes.glob("played.*")):
-            time.sleep(0.05)
-        relay.killed_and_back()
+        relay.party.process.kill()
+        killed.append(time.monotonic())
 
-    threading.Thread(target=kill, daemon=True).start()
-    sender = party(tmp_path, None, "sender", ROWS, {**relay.options("sender", keys), "slots": 1})
-    assert received(spark, slots=2, **relay.options("receiver", keys)) == expected(ROWS, COMMON)
-    assert sender.end()[0] == 0, sender.screen
+    with after_a_part(misfortunes, kill), pytest.raises(vesica.PartnerError) as failed:
+        received(spark, slots=2, **options)
+    assert failed.value.exit_code == 69
+    # Jobs have to be cancelled, and workdir emptied.
+    assert time.monotonic() - killed[0] < 40 + 40
+    assert sender.end()[0] == 69, sender.screen
+    assert time.monotonic() - killed[0] < 40 + 40
