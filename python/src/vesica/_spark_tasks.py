@@ -175,7 +175,7 @@ def play(batches: Batches, ticket: Any, played: Sequence[int]) -> Iterator[pa.Re
     context = TaskContext.get()
     assert context is not None
     part = played[context.partitionId()]
-    items = (batch.select(["part", "item", "fingerprint"]) for batch in batches)
+    items = (batch.select(["part", "item", "fingerprint"]).filter(batch.column("item").is_valid()) for batch in batches)
     yield from parts.play(items, ticket.of(part))
 
 
