@@ -250,7 +250,7 @@ def test_what_is_refused_before_anything_long(spark: Any, tmp_path: Path, keys: 
         (vesica.UsageError, "play=", {"play": "here"}),
         (vesica.InputError, "more than one column", {"key": "note"}),
         (vesica.InputError, "has no column", {"key": "e.mails"}),
-        (vesica.InputError, "no key", {"on_null": "error", "key": "empty"}),
+        (vesica.InputError, "key is empty", {"on_null": "error", "key": "empty"}),
         (vesica.InputError, "same key", {"on_duplicates": "error", "key": "same"}),
         (vesica.InputError, "", {"key": "same:email"}),
         (vesica.OutputError, "cannot be written", {"workdir": "/proc/no"}),
