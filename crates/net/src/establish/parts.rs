@@ -381,3 +381,24 @@ fn opener(first: &[u8], options: &Options) -> Arc<Opener> {
 fn tls_of(keys: Keys<'_>) -> Result<Option<tls::Tls>, NetError> {
     keys.map(|(identity, peer)| tls::Tls::of_part(identity, *peer)).transpose()
 }
+
+#[cfg(test)]
+mod tests {
+    use vesica_channel::CancelToken;
+
+    use super::*;
+
+    #[test]
+    fn a_connection_that_came_together_with_another_is_kept_for_its_round_alone() {
+        let (kept, token) = (Kept::default(), CancelToken::new());
+        let ends = [(); 3].map(|()| crate::memory::pair(&token));
+        let [(one, mut first), (two, mut second), (three, _third)] = ends;
+        kept.put(4, [one, two]);
+        assert!(kept.has(4) && !kept.has(3) && !kept.has(5));
+        assert!(kept.take(4).is_some() && kept.has(4));
+        kept.put(5, [three]);
+        assert!(kept.take(5).is_some());
+        assert!(!kept.has(4) && kept.take(4).is_none(), "a round that begins ends the one before");
+        assert!([&mut first, &mut second].into_iter().all(|end| end.check().is_err()), "and its connections");
+    }
+}

@@ -309,6 +309,17 @@ mod tests {
     }
 
     #[test]
+    fn a_relay_has_to_pair_the_part_that_was_asked_for() {
+        let (partner, tag) = (PublicKey::from_bytes([3; 32]), Label([7; 32]));
+        let part = |part| Join::Part { tag, partner, part, round: 5 };
+        let answers = |join: Join| [0, 3, 4, ANY_PART].map(|paired| join.is_answered_by(paired));
+        assert_eq!(answers(Join::Run { label: tag, partner }), [true, false, false, false]);
+        assert_eq!(answers(part(3)), [false, true, false, false]);
+        assert_eq!(answers(part(ANY_PART)), [true, true, true, false]);
+        assert_eq!(answers(Join::Grant { run_key: partner, tag }), [false; 4]);
+    }
+
+    #[test]
     fn signs_round_trip_and_others_are_none() {
         for sign in [Sign::Ping, Sign::Over { round: 0 }, Sign::Over { round: u16::MAX }] {
             let bytes = sign.encode();
