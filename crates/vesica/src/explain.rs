@@ -342,6 +342,12 @@ impl Error {
                 "see that the network between the two sides keeps its connections, then start both sides again; \
                  nothing was written here",
             ),
+            PartsError::Elsewhere(_) => (
+                Side::Both,
+                Kind::Partner,
+                "see that nothing between the two sides alters connections, or spreads them over several machines, \
+                 then start both sides again; nothing was written here",
+            ),
             PartsError::Key | PartsError::Split(_) => {
                 (Side::Ours, Kind::Internal, "start both sides again; if it happens twice, please report it")
             }

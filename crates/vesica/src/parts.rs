@@ -45,6 +45,8 @@ mod links;
 mod part;
 mod rounds;
 mod set;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod toss;
 
 use rand_core::CryptoRng;
@@ -95,6 +97,9 @@ pub enum PartsError {
     /// The connection of a part could not be made.
     #[error(transparent)]
     Link(#[from] Box<NetError>),
+    /// The connection of a part leads to somebody else than that of the run.
+    #[error("the partner was met, and connections of parts do not lead to it: {0}")]
+    Elsewhere(Box<NetError>),
     /// Parts did not come through.
     #[error("{missing} of {count} parts did not come through, in {MOST_ROUNDS} rounds")]
     Missing {

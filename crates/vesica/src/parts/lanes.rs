@@ -25,6 +25,7 @@ use zeroize::Zeroizing;
 use super::links::Links;
 use super::part::{ANY, PartProgress, Table};
 use super::rounds::Book;
+use super::toss::Player;
 use super::{Conduct, Division, PartsError};
 use crate::session::SessionError;
 
@@ -32,6 +33,10 @@ use crate::session::SessionError;
 const MOST: u16 = 16;
 
 /// The most connections that wait for each lane.
+///
+/// **Memory.** A partner whose program is honest has a connection for each lane, playing or waiting, and that many are in the
+/// budget. One that is not can make this side hold QUEUE more for each lane; what has arrived over a connection and was not
+/// taken is bounded by the transport, to 8 MiB. Whatever comes beyond is closed at once.
 const QUEUE: usize = 2;
 
 /// Before a lane that takes any part asks again.
@@ -105,7 +110,7 @@ pub(super) fn round<'d>(
         table: &table,
         links,
         book: SharedBook::new(book),
-        follows: follows(links, division),
+        follows: follows(links, players.theirs, division.agreed.role()),
         again: players.theirs.names,
         opened: Mutex::new(open.iter().copied().rev().collect()),
         unplayed: Mutex::new(open),
@@ -125,8 +130,8 @@ pub(super) fn round<'d>(
 
 /// Whether this process takes whichever part the partner asks for. Where neither side listens, an engine asks for its tasks'
 /// parts, and of two processes the receiver asks.
-fn follows(links: &dyn Links, division: &Division<'_>) -> bool {
-    let asks = division.job.players.theirs.names || division.agreed.role() == Role::Sender;
+fn follows(links: &dyn Links, partner: Player, role: Role) -> bool {
+    let asks = partner.names || role == Role::Sender;
     links.comes_here() || links.at_relays() && asks
 }
 
@@ -259,6 +264,13 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
+    use rand_core::Rng as _;
+    use vesica_net::{NetError, PartCall};
+
     use super::*;
 
     #[test]
@@ -266,5 +278,58 @@ mod tests {
         let lanes = |count, threads, room| lanes(Parts::new(count).unwrap(), threads, room);
         assert_eq!([lanes(64, 1, 99), lanes(64, 2, 99), lanes(64, 5, 99), lanes(64, 99, 99)], [2, 2, 5, 16]);
         assert_eq!([lanes(3, 8, 99), lanes(64, 8, 3), lanes(64, 8, 0), lanes(1, 8, 9)], [3, 3, 1, 1]);
+    }
+
+    #[test]
+    fn every_attempt_and_every_lane_draws_other_bytes() {
+        let seed = Seed::draw(&mut StdRng::seed_from_u64(1));
+        let mut drawn: Vec<[u8; 32]> = Vec::new();
+        let mut keep = |mut rng: WidePrg| {
+            let mut bytes = [0; 32];
+            rng.fill_bytes(&mut bytes);
+            drawn.push(bytes);
+        };
+        for (part, number) in (0..5).flat_map(|part| (0..5).map(move |number| (part, number))) {
+            keep(seed.of_attempt(part, number));
+        }
+        (0..5).for_each(|lane| keep(seed.of_lane(lane)));
+        keep(Seed::draw(&mut StdRng::seed_from_u64(2)).of_attempt(0, 0));
+        let different: HashSet<&[u8; 32]> = drawn.iter().collect();
+        assert_eq!(different.len(), 31);
+    }
+
+    /// Where parts come from, and nothing else.
+    struct Somewhere {
+        comes_here: bool,
+        at_relays: bool,
+    }
+
+    impl Links for Somewhere {
+        fn comes_here(&self) -> bool {
+            self.comes_here
+        }
+
+        fn at_relays(&self) -> bool {
+            self.at_relays
+        }
+
+        fn open(&self, _: &PartCall<'_>, _: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn a_side_takes_any_part_where_the_partner_names_it() {
+        let at = |comes_here, at_relays| Somewhere { comes_here, at_relays };
+        let (process, engine) = (Player::process(1), Player::engine(1));
+        for role in [Role::Receiver, Role::Sender] {
+            for partner in [process, engine] {
+                assert!(follows(&at(true, false), partner, role), "who listens cannot name a part");
+                assert!(!follows(&at(false, false), partner, role), "who connects names it");
+            }
+            assert!(follows(&at(false, true), engine, role), "the tasks of an engine have fixed parts");
+        }
+        let follow = [Role::Receiver, Role::Sender].map(|role| follows(&at(false, true), process, role));
+        assert_eq!(follow, [false, true], "of two processes the receiver names");
     }
 }

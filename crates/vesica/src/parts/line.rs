@@ -43,7 +43,7 @@ use crate::session::SessionError;
 const TAKEN_UP: u8 = 2;
 
 /// Bytes of what a side says first on it.
-const HEADER: usize = 1 + 32 + 2 + 1;
+pub(super) const HEADER: usize = 1 + 32 + 2 + 1;
 
 /// How far the conversation is: what is awaited next from the partner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,14 +70,14 @@ impl Step {
     /// Of the first round.
     const FIRST: Self = Step { round: 0, of: Of::Round };
 
-    fn encode(self, tag: &[u8; 32]) -> Vec<u8> {
+    pub(super) fn encode(self, tag: &[u8; 32]) -> Vec<u8> {
         let mut writer = Writer::new();
         writer.u8(TAKEN_UP).fixed(tag).u16(self.round).u8(self.of as u8);
         writer.into_vec()
     }
 
     /// The step in what the partner says first, if it is of that run.
-    fn decode(bytes: &[u8; HEADER], tag: &[u8; 32]) -> Result<Self, SessionError> {
+    pub(super) fn decode(bytes: &[u8; HEADER], tag: &[u8; 32]) -> Result<Self, SessionError> {
         let decode = |cause| SessionError::Decode { what: "the beginning of a run taken up", cause };
         let mut reader = Reader::new(bytes);
         if reader.u8().map_err(decode)? != TAKEN_UP {
@@ -317,6 +317,17 @@ mod tests {
                 assert!(Step::decode(&other, &TAG).is_err(), "{of}");
             }
         }
+    }
+
+    #[test]
+    fn what_the_partner_has_ended_is_not_taken_up() {
+        let silent = ChannelError::Silent { after: Default::default() };
+        assert!([ChannelError::Closed, silent].into_iter().all(|error| is_broken(&error.into())));
+        let damaged = ChannelError::Damaged { cause: String::new() };
+        for error in [ChannelError::PeerAborted, ChannelError::PeerFinished, damaged] {
+            assert!(!is_broken(&error.into()));
+        }
+        assert!(!is_broken(&PartsError::Differ("run in mind").into()));
     }
 
     #[test]

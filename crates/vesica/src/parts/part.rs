@@ -13,8 +13,8 @@ use rand_core::CryptoRng;
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_channel::{Channel, ChannelError, Digests, Fault};
 use vesica_encode::items::Items;
-use vesica_net::{Connection, PartCall};
-use vesica_protocols::{Error as ProtocolError, Learns, Pending, Phase, Progress, Role};
+use vesica_net::{Connection, NetError, Nonces, PartCall};
+use vesica_protocols::{Error as ProtocolError, Learns, Pending, Phase, Progress, Role, Sizes};
 
 use super::lanes::{Seed, SharedBook};
 use super::links::Links;
@@ -49,7 +49,7 @@ impl Header {
         writer.into_vec()
     }
 
-    fn recv(from: &mut Connection) -> Result<Self, SessionError> {
+    pub(super) fn recv(from: &mut Connection) -> Result<Self, SessionError> {
         let mut bytes = [0; HEADER];
         from.expect_prompt();
         from.recv_exact(&mut bytes)?;
@@ -109,7 +109,12 @@ impl<'d> Table<'d, '_> {
         match links.open(&self.call(part, &self.header(part).encode(), wanted), rng) {
             Ok(Some(mut met)) => self.attempt_over(book, &mut met, part),
             Ok(None) => Ok(None),
+            // All the time for waiting is over, and other parts would take as long.
+            Err(error @ NetError::Unreachable { .. }) => Err(PartsError::from(Box::new(error)).into()),
             Err(error) if error.fault() == Fault::Partner => Ok(None),
+            Err(error) if error.fault() == Fault::Identity => {
+                Err(PartsError::Elsewhere(Box::new(error)).into())
+            }
             Err(error) => Err(PartsError::from(Box::new(error)).into()),
         }
     }
@@ -138,7 +143,8 @@ impl<'d> Table<'d, '_> {
         let reporter = self.conduct.reporter;
         channel.cancel_on(reporter.cancel);
         let theirs = Header::recv(channel).inspect_err(|_| channel.abort())?;
-        let Some(part) = self.asked(&mine, &theirs).inspect_err(|_| channel.abort())? else {
+        let asked = asked(&mine, &theirs, self.missing).inspect_err(|_| channel.abort())?;
+        let Some(part) = asked else {
             return Ok(None);
         };
         if channel.check().is_err() {
@@ -203,22 +209,22 @@ impl<'d> Table<'d, '_> {
         };
         Ok(Held { receipt, matches, kept })
     }
+}
 
-    /// The part that both headers mean; none if the connection is one of an earlier round.
-    fn asked(&self, mine: &Header, theirs: &Header) -> Result<Option<u32>, PartsError> {
-        if theirs.tag != mine.tag {
-            return Err(PartsError::Differ("run in mind"));
-        }
-        if theirs.round != mine.round {
-            return Ok(None);
-        }
-        let asked = if mine.part == ANY { theirs.part } else { mine.part };
-        // Two engines name it both.
-        let agreed = theirs.part == asked || theirs.part == ANY;
-        match agreed && self.missing.contains(&asked) {
-            true => Ok(Some(asked)),
-            false => Err(PartsError::Differ("part in mind")),
-        }
+/// The part that both headers mean, of those that are played; none if the connection is one of another round.
+pub(super) fn asked(mine: &Header, theirs: &Header, played: &[u32]) -> Result<Option<u32>, PartsError> {
+    if theirs.tag != mine.tag {
+        return Err(PartsError::Differ("run in mind"));
+    }
+    if theirs.round != mine.round {
+        return Ok(None);
+    }
+    let asked = if mine.part == ANY { theirs.part } else { mine.part };
+    // Two engines name it both.
+    let agreed = theirs.part == asked || theirs.part == ANY;
+    match agreed && played.contains(&asked) {
+        true => Ok(Some(asked)),
+        false => Err(PartsError::Differ("part in mind")),
     }
 }
 
@@ -254,20 +260,30 @@ fn run_part<'i>(
 /// The session id of an attempt: no message of another attempt, part or run fits.
 pub(super) fn attempt_id(division: &Division<'_>, channel: &Connection, part: u32) -> [u8; 32] {
     let Division { agreed, job: Job { attempts_id, .. }, .. } = division;
-    let nonces = channel.nonces();
-    let (receiver, sender) = match agreed.role() {
+    let connection = (channel.channel_binding(), channel.nonces());
+    hash_attempt(agreed.role(), connection, attempts_id, part, agreed.played())
+}
+
+/// What that id hashes, the receiver's fields first.
+pub(super) fn hash_attempt(
+    role: Role,
+    (exporter, nonces): (&[u8; 64], Nonces),
+    attempts_id: &[u8; 32],
+    part: u32,
+    sizes: Sizes,
+) -> [u8; 32] {
+    let (receiver, sender) = match role {
         Role::Receiver => (nonces.mine, nonces.theirs),
         Role::Sender => (nonces.theirs, nonces.mine),
     };
-    let sizes = agreed.played();
     let mut hasher = blake3::Hasher::new_derive_key("vesica part v2");
-    hasher.update(channel.channel_binding()).update(&receiver).update(&sender).update(attempts_id);
+    hasher.update(exporter).update(&receiver).update(&sender).update(attempts_id);
     hasher.update(&part.to_le_bytes());
     hasher.update(&(sizes.receiver as u64).to_le_bytes()).update(&(sizes.sender as u64).to_le_bytes());
     *hasher.finalize().as_bytes()
 }
 
-fn receipt(attempt: &Agreed, digests: &Digests, count: u64) -> Receipt {
+pub(super) fn receipt(attempt: &Agreed, digests: &Digests, count: u64) -> Receipt {
     let (from_receiver, from_sender) = match attempt.role() {
         Role::Receiver => (digests.sent, digests.received),
         Role::Sender => (digests.received, digests.sent),

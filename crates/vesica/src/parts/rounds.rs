@@ -285,7 +285,7 @@ fn exchange_receipts(
     run.exchange(Step { round, of: Of::Ended }, writer.into_vec(), &mut |run| recv_receipts(run, most))
 }
 
-fn recv_receipts(
+pub(super) fn recv_receipts(
     run: &mut Connection,
     (parts, most): (usize, usize),
 ) -> Result<Vec<(u32, Receipt)>, SessionError> {
@@ -368,6 +368,69 @@ mod tests {
         book.begin(0).unwrap();
         assert_eq!(book.afford(&eight), Err(PartsError::Allowance { allowance: 8 }));
         Book::new(128).afford(&(0..128).collect::<Vec<_>>()).unwrap();
+    }
+
+    /// What a side makes of a list with these bytes, of three parts and five receipts at most.
+    fn taken(bytes: &[u8]) -> Result<Vec<(u32, Receipt)>, SessionError> {
+        let (mut mine, mut theirs) = vesica_net::memory::pair(&vesica_channel::CancelToken::new());
+        theirs.send(bytes).and_then(|()| theirs.flush()).unwrap();
+        drop(theirs);
+        recv_receipts(&mut mine, (3, 5))
+    }
+
+    fn list(count: u32, entries: &[(u32, Receipt)]) -> Vec<u8> {
+        let bytes = entries.iter().flat_map(|(part, receipt)| [&part.to_le_bytes()[..], receipt].concat());
+        count.to_le_bytes().into_iter().chain(bytes).collect()
+    }
+
+    #[test]
+    fn a_list_of_receipts_is_bounded_before_it_is_read() {
+        let entries = [(0, [1; 32]), (2, [2; 32]), (2, [3; 32])];
+        assert_eq!(taken(&list(3, &entries)), Ok(entries.to_vec()));
+        assert_eq!(taken(&list(0, &[])), Ok(Vec::new()));
+        // None of the bytes that they announce are there: nobody waits for them, or makes room.
+        for count in [6, u32::MAX] {
+            assert_eq!(taken(&list(count, &[])), Err(PartsError::Differ("number of receipts").into()));
+        }
+        assert_eq!(taken(&list(1, &[(3, [1; 32])])), Err(PartsError::Differ("number of parts").into()));
+    }
+
+    fn held(receipt: u8) -> Held<'static> {
+        Held { receipt: [receipt; 32], matches: receipt.into(), kept: None }
+    }
+
+    fn book(of_parts: &[&[u8]]) -> Book<'static> {
+        let mut book = Book::new(of_parts.len());
+        let each =
+            (0..).zip(of_parts).flat_map(|(part, held)| held.iter().map(move |receipt| (part, *receipt)));
+        each.for_each(|(part, receipt)| book.hold(part, held(receipt)));
+        book
+    }
+
+    #[test]
+    fn the_first_receipt_of_the_receiver_that_the_sender_has_of_the_same_part_is_chosen() {
+        let (mut receiver, mut sender) =
+            (book(&[&[1, 2, 3], &[4], &[5, 6], &[]]), book(&[&[9, 3, 2], &[6], &[7, 5], &[8]]));
+        let [mine, theirs] = [&receiver, &sender].map(|book| book.receipts().collect::<Vec<_>>());
+        receiver.choose(&theirs, Role::Receiver);
+        sender.choose(&mine, Role::Sender);
+        for book in [&receiver, &sender] {
+            assert_eq!(book.counting(), [(0, [2; 32]), (2, [5; 32])]);
+            assert_eq!((book.missing(), book.matches()), (vec![1, 3], 7));
+            assert_eq!(book.root(&[0; 32]), Err(PartsError::Missing { missing: 2, count: 4 }));
+        }
+    }
+
+    #[test]
+    fn the_root_depends_on_the_run_and_on_every_receipt_and_its_part() {
+        let root = |job: u8, of_parts: [u8; 2]| {
+            let mut book = book(&[&of_parts[..1], &of_parts[1..]]);
+            let theirs: Vec<_> = book.receipts().collect();
+            book.choose(&theirs, Role::Receiver);
+            book.root(&[job; 32]).unwrap()
+        };
+        let roots = [root(0, [1, 2]), root(1, [1, 2]), root(0, [2, 1]), root(0, [1, 3]), root(0, [3, 2])];
+        assert_eq!(roots.iter().collect::<HashSet<_>>().len(), roots.len());
     }
 
     #[test]

@@ -25,6 +25,7 @@ use crate::spool::tests::spooled;
 use crate::terms::Terms;
 use crate::{Error, local};
 
+mod bindings;
 mod broken;
 mod several;
 

@@ -43,7 +43,7 @@ impl Player {
         Player { names: true, at_once: slots.max(1) }
     }
 
-    fn encode(self) -> [u8; 3] {
+    pub(super) fn encode(self) -> [u8; 3] {
         let [low, high] = self.at_once.to_le_bytes();
         [u8::from(self.names), low, high]
     }
@@ -114,7 +114,7 @@ pub(crate) fn agree(
 }
 
 /// The partner's first message: how it plays, and a commitment.
-fn recv_promise(run: &mut Connection) -> Result<(Player, [u8; 32]), SessionError> {
+pub(super) fn recv_promise(run: &mut Connection) -> Result<(Player, [u8; 32]), SessionError> {
     let mut bytes = [0; 35];
     run.recv_exact(&mut bytes)?;
     let mut reader = Reader::new(&bytes);
@@ -133,7 +133,12 @@ fn recv_32(run: &mut Connection) -> Result<[u8; 32], SessionError> {
 }
 
 impl Job {
-    fn new(agreed: &Agreed, coins: Coins, (mine, theirs): (Identity, PublicKey), players: Players) -> Self {
+    pub(super) fn new(
+        agreed: &Agreed,
+        coins: Coins,
+        (mine, theirs): (Identity, PublicKey),
+        players: Players,
+    ) -> Self {
         let Sizes { receiver, sender } = agreed.sizes;
         let mut hasher = blake3::Hasher::new_derive_key("vesica job v2");
         hasher.update(agreed.sid());

@@ -225,6 +225,18 @@ fn a_part_may_be_played_twice_in_a_round_and_one_attempt_counts() {
 }
 
 #[test]
+fn a_receipt_that_an_engine_lists_twice_is_one_attempt() {
+    let script = |tasks: &mut Tasks, round: &Round, _: Watch<'_>| {
+        let mut ended = tasks.all(round);
+        ended.receipts.push(ended.receipts[0]);
+        Ok(ended)
+    };
+    let (ended, _) = against_program(Role::Sender, &settings(), Box::new(script), &CancelToken::new());
+    let parts = ended[0].report.parts.unwrap();
+    assert_eq!((ended.each_ref().map(code), parts.attempts, parts.spent), ([0, 0], 3, 0));
+}
+
+#[test]
 fn a_part_whose_receipt_is_lost_comes_again_in_the_next_round() {
     let mut lost = false;
     let script = move |tasks: &mut Tasks, round: &Round, _: Watch<'_>| {
@@ -438,6 +450,10 @@ fn a_damaged_ticket_is_refused() {
     for damaged in [&bytes[..bytes.len() - 1], &bytes[..31], &[], &[&bytes[..], &[0]].concat()] {
         assert!(Task::new(damaged, 0).is_err());
     }
+    // Another version, undamaged.
+    let mut body = bytes[..bytes.len() - 32].to_vec();
+    body[0] += 1;
+    assert!(Task::new(&[&body[..], &blake3::derive_key("vesica ticket v1", &body)].concat(), 0).is_err());
     assert!(Task::new(&bytes, 4).is_ok());
     assert_eq!(Task::new(&bytes, 5).err().unwrap().kind, Kind::Internal);
 }

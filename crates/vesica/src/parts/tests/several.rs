@@ -48,6 +48,67 @@ fn parts_whose_connection_broke_are_played_again_in_several_lanes_too() {
     }
 }
 
+/// Links to which many connections come before the partner's.
+struct Crowd {
+    inner: InMemory,
+    /// How many of them this side held at once.
+    held: AtomicUsize,
+}
+
+impl Links for Crowd {
+    fn comes_here(&self) -> bool {
+        self.inner.comes_here()
+    }
+
+    fn open(&self, _: &PartCall<'_>, _: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
+        Ok(None)
+    }
+
+    fn take(
+        &self,
+        call: &PartCall<'_>,
+        rng: &mut dyn CryptoRng,
+        each: &mut dyn FnMut(Connection),
+    ) -> Result<(), NetError> {
+        if self.held.load(Ordering::Relaxed) == 0 {
+            let come = || {
+                let (ours, theirs) = memory::pair(&call.options.cancel);
+                each(theirs);
+                ours
+            };
+            let mut crowd: Vec<Connection> = std::iter::repeat_with(come).take(100).collect();
+            let held = crowd.iter_mut().filter_map(|end| end.check().ok()).count();
+            self.held.store(held, Ordering::Relaxed);
+        }
+        self.inner.take(call, rng, each)
+    }
+}
+
+#[test]
+fn connections_that_wait_are_bounded() {
+    let sets = planted(Security::Malicious, 300, 200, 77);
+    let settings = settings("vole", Security::Malicious, 7);
+    let (mine, theirs) = memory::pair(&CancelToken::new());
+    let (mut makes, takes) = InMemory::pair();
+    let mut crowd = Crowd { inner: takes, held: AtomicUsize::new(0) };
+    let (receiver, held) = thread::scope(|scope| {
+        let settings = &settings;
+        let sender = scope.spawn(|| {
+            let end = side(Role::Sender, &sets.sender, settings, (theirs, &mut crowd, 2), &honest);
+            (end, crowd.held.load(Ordering::Relaxed))
+        });
+        let receiver = side(Role::Receiver, &sets.receiver, settings, (mine, &mut makes, 2), &honest);
+        drop(makes);
+        let (sender, held) = sender.join().unwrap();
+        // None of them was an attempt.
+        assert_eq!(sender.report.map(|report| (report.attempts, report.spent)), Some((7, 0)));
+        (receiver, held)
+    });
+    assert_eq!(receiver.rows(), Some(sets.receiver_rows));
+    // Two for each lane wait, and each may have taken one already.
+    assert!((4..=6).contains(&held), "{held}");
+}
+
 #[test]
 fn an_error_of_one_lane_ends_the_run_for_all_of_them() {
     let sets = planted(Security::Malicious, 100, 100, 10);
