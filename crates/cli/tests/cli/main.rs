@@ -24,3 +24,4 @@ mod relay;
 mod relay_parts;
 mod results;
 mod tables;
+mod tampering;
