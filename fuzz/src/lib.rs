@@ -16,6 +16,7 @@ mod base;
 mod helped;
 pub mod mutate;
 mod parsers;
+mod parts;
 mod roles;
 mod seeds;
 mod tables;
@@ -54,6 +55,6 @@ impl Target {
 
 /// All targets. Those of the protocols come from the registry.
 pub fn targets() -> Vec<Target> {
-    let parsers = parsers::targets().into_iter().chain(tables::targets());
+    let parsers = parsers::targets().into_iter().chain(parts::targets()).chain(tables::targets());
     parsers.chain([base::target()]).chain(roles::targets()).chain(helped::targets()).collect()
 }
