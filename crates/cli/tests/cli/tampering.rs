@@ -1,4 +1,4 @@
-//! Somebody between the two sides of a run in parts who alters what goes over the connections of the parts. Both processes
+//! Somebody between the two sides of a run in parts who alters what goes over the parts' connections. Both processes
 //! end, in time, with 69 or 76 and without an output; or what he did could be made good, and the result is exact.
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
@@ -73,7 +73,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// Leaves a stream's place, and takes another's: of two that come the first gets the second's, and the other way round.
+    /// Leaves a stream's place, and takes another's: of two that come, each gets the other one's.
     fn swap(&self, own: TcpStream) -> Option<TcpStream> {
         let mut places = self.places.lock().unwrap();
         let mine = places.len();
@@ -88,7 +88,7 @@ impl Shared {
 }
 
 impl Middle {
-    /// Passes on all connections to that address. The first of them is the run's, or where there is a relay its first ones.
+    /// Passes on all connections to that address.
     fn start(self, to: String) -> (String, Arc<Shared>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
