@@ -166,7 +166,7 @@ fn drained(from: &mut TcpStream, started: Instant) -> Vec<u8> {
     Vec::new()
 }
 
-/// Both ends of a run in four parts through that middle, receiver and sender; whether anything was done. No wait is for ever.
+/// Both ends of a run in four parts through that middle, receiver and sender; whether anything was done.
 fn run(scene: &Scene, middle: Middle) -> ([Ended; 2], bool) {
     let (sender, address) = scene.sender(&with(&SENDER, &TIMEOUT));
     let (address, shared) = middle.start(address);

@@ -34,9 +34,9 @@ const MOST: u16 = 16;
 
 /// The most connections that wait for each lane.
 ///
-/// **Memory.** A partner whose program is honest has a connection for each lane, playing or waiting, and that many are in the
-/// budget. One that is not can make this side hold QUEUE more for each lane; what has arrived over a connection and was not
-/// taken is bounded by the transport, to 8 MiB. Whatever comes beyond is closed at once.
+/// **Memory.** A partner whose program is honest has a connection for each lane, playing or waiting, and that many are
+/// in the budget. One that is not can make this side hold QUEUE more for each lane; what has arrived over a connection
+/// and was not taken is bounded by the transport, to 8 MiB. Whatever comes beyond is closed at once.
 const QUEUE: usize = 2;
 
 /// Before a lane that takes any part asks again.

@@ -1,5 +1,5 @@
-//! What a run in parts is bound to: every field of its ids, keys and receipts counts, and a connection plays the part that
-//! both sides mean.
+//! What a run in parts is bound to: every field of its ids, keys and receipts counts, and a connection plays the part
+//! that both sides mean.
 
 use vesica_channel::Digests;
 use vesica_net::{Identity, Nonces};
