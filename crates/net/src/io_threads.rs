@@ -272,17 +272,22 @@ impl Read for Reader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Some(tls) = &self.tls else {
             let length = self.socket.read(into)?;
-            self.transport.heard(length);
+            self.transport.count_received(length);
+            self.transport.heard();
             return Ok(length);
         };
         let tls = tls.clone();
         loop {
             let length = self.decrypt(&mut lock(&tls), into)?;
+            if length > 0 {
+                // Not before: bytes that make no whole record could be anybody's.
+                self.transport.heard();
+            }
             if length > 0 || into.is_empty() || self.ended {
                 return Ok(length);
             }
             let length = self.socket.read(&mut self.ciphertext)?;
-            self.transport.heard(length);
+            self.transport.count_received(length);
             self.unread = 0..length;
             self.ended = length == 0;
         }

@@ -71,7 +71,7 @@ struct State {
     writer: WriterState,
     /// The TLS state has something of its own to send.
     tls_has_output: bool,
-    /// When the reader thread last took a byte from the socket.
+    /// When the reader thread last had a byte of the peer's, decrypted where there is TLS.
     heard: Instant,
     /// The reader thread has ended.
     reader_ended: bool,

@@ -5,6 +5,8 @@ mod common;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -388,6 +390,38 @@ fn a_done_side_leaves_its_direction_open_until_the_peer_is_done() {
             assert_eq!(later.finish(b"late").unwrap(), b"early");
         });
     }
+}
+
+/// Heartbeats fill up a record that has lost bytes. They are no sign of life there.
+#[test]
+fn a_record_that_has_lost_bytes_ends_in_silence() {
+    let (one, two) = identities();
+    let (one_key, two_key) = (*one.public_key(), *two.public_key());
+    let listener = Listener::start(Some((one, two_key)), impatient());
+    let (to, proxy) = (listener.address, TcpListener::bind("127.0.0.1:0").unwrap());
+    let address = proxy.local_addr().unwrap();
+    let (loses, lose) = (Arc::new(AtomicBool::new(false)), |loses: &AtomicBool| loses.swap(false, Relaxed));
+    let tells = loses.clone();
+    thread::spawn(move || {
+        let (client, server) = (proxy.accept().unwrap().0, TcpStream::connect(to).unwrap());
+        let (mut back, mut into) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+        thread::spawn(move || drop(std::io::copy(&mut back, &mut into)));
+        let (mut from, mut into, mut buffer) = (client, server, [0; 1 << 16]);
+        while let Ok(length @ 1..) = from.read(&mut buffer) {
+            let kept = if lose(&tells) { length / 2 } else { length };
+            if into.write_all(&buffer[..kept]).is_err() {
+                break;
+            }
+        }
+    });
+    let mut there = dial(address, Some((two, one_key)), &impatient()).unwrap();
+    let mut here = listener.outcome().unwrap();
+    loses.store(true, Relaxed);
+    there.send(&[7; 8000]).and_then(|()| there.flush()).unwrap();
+    let started = Instant::now();
+    let error = here.recv_exact(&mut [0; 8000]).unwrap_err();
+    assert_eq!(error, ChannelError::Silent { after: impatient().silence });
+    assert!(started.elapsed() < Duration::from_secs(10));
 }
 
 #[test]

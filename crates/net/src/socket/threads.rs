@@ -110,9 +110,12 @@ impl SocketTransport {
         self.wake_all();
     }
 
-    /// The reader thread took bytes from the socket.
-    pub(crate) fn heard(&self, bytes: usize) {
+    pub(crate) fn count_received(&self, bytes: usize) {
         self.counters.add_wire_received(bytes);
+    }
+
+    /// The reader thread has something that the peer said.
+    pub(crate) fn heard(&self) {
         self.lock().heard = Instant::now();
     }
 
