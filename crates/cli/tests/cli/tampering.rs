@@ -200,6 +200,34 @@ const ACTS: [Act; 7] = [Act::Flip, Act::Cut, Act::Drop, Act::Repeat, Act::Hold, 
 const SIDES: [From; 2] = [From::Caller, From::Callee];
 
 #[test]
+fn altered_streams_of_parts_end_both_sides_with_69_or_76_and_without_output() {
+    let scene = scene(2000);
+    for (act, from) in ACTS.into_iter().flat_map(|act| SIDES.map(|from| (act, from))) {
+        let middle = Middle { act, at: DEEP, from, chosen: |number| number > 0, first: 1 };
+        let (ends, done) = run(&scene, middle);
+        no_output(&scene, &ends, middle);
+        assert!(done, "{middle:?}");
+    }
+}
+
+/// What breaks one connection is made good by another. What alters its content ends the run, if anybody saw it.
+#[test]
+fn one_altered_stream_costs_the_run_or_nothing() {
+    let scene = scene(2000);
+    for (act, from) in ACTS.into_iter().flat_map(|act| SIDES.map(|from| (act, from))) {
+        let middle = Middle { act, at: DEEP, from, chosen: |number| number == 2, first: 1 };
+        let (ends, done) = run(&scene, middle);
+        match act {
+            // Nobody else comes for the place of the one.
+            Act::Cut | Act::Hold | Act::Swap => exact(&scene, &ends, middle),
+            _ if ends[0].code == Some(0) => exact(&scene, &ends, middle),
+            _ => no_output(&scene, &ends, middle),
+        }
+        assert!(done, "{middle:?}");
+    }
+}
+
+#[test]
 fn altered_beginnings_of_parts_end_both_sides_with_69_or_76_and_without_output() {
     let scene = scene(2000);
     for (act, from) in ACTS.into_iter().flat_map(|act| SIDES.map(|from| (act, from))) {
