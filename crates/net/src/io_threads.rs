@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rustls::Connection as TlsConnection;
-use vesica_channel::{ChannelError, Frame, HEADER, Kind, header, parse_header};
+use vesica_channel::{ChannelError, Frame, HEADER, Kind, LONGEST, header, parse_header};
 
 use crate::socket::{Sent, SocketTransport, WriterTask};
 use crate::socket_writer::{Pace, Plan};
@@ -82,11 +82,13 @@ fn write_frames(transport: &SocketTransport, mut writer: Writer, heartbeat: Dura
     let mut batch = VecDeque::new();
     let mut spent = Vec::new();
     let how = loop {
-        let Plan { frames, until } = writer.pace.plan(heartbeat);
+        // Who is done says no more, and waits for the peer.
+        let beat = if transport.is_talking() { heartbeat } else { LONGEST };
+        let Plan { frames, until } = writer.pace.plan(beat);
         let outcome = match transport.next_outgoing(&mut batch, &mut spent, frames, until) {
             WriterTask::Frames => writer.send_batch(&mut batch, &mut spent),
             WriterTask::TlsOutput => writer.flush(),
-            WriterTask::TimedOut if writer.pace.wants_heartbeat(heartbeat) && transport.is_talking() => {
+            WriterTask::TimedOut if writer.pace.wants_heartbeat(beat) => {
                 writer.send(&header(Kind::Heartbeat, 0)).and_then(|()| writer.flush())
             }
             WriterTask::TimedOut => Ok(()),
@@ -323,7 +325,60 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use vesica_channel::transport::{FrameSender as _, Meanwhile, Urgency};
+
     use super::*;
+    use crate::Options;
+    use crate::socket::End;
+    use crate::socket_writer::SocketWriter;
+
+    /// Counts how often the writer asks what to do.
+    struct Counting(SocketWriter, Arc<AtomicUsize>);
+
+    impl Pace for Counting {
+        fn plan(&self, heartbeat: Duration) -> Plan {
+            self.1.fetch_add(1, Relaxed);
+            self.0.plan(heartbeat)
+        }
+
+        fn wants_heartbeat(&self, heartbeat: Duration) -> bool {
+            self.0.wants_heartbeat(heartbeat)
+        }
+
+        fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+            self.0.write(bytes)
+        }
+
+        fn shutdown(&self) -> io::Result<()> {
+            self.0.shutdown()
+        }
+    }
+
+    #[test]
+    fn who_is_done_sends_no_heartbeats_and_sleeps() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut peer = listener.accept().unwrap().0;
+        let (socket, other) = (socket.try_clone().unwrap(), socket);
+        let transport = SocketTransport::new(socket, Arc::default(), Duration::ZERO, &Options::default());
+        let plans = Arc::<AtomicUsize>::default();
+        let pace = Counting(SocketWriter::new(transport.clone(), other), plans.clone());
+        let writer = Writer { pace: Box::new(pace), tls: None, out: Vec::new() };
+        thread::scope(|scope| {
+            scope.spawn(|| write_frames(&transport, writer, Duration::from_millis(20)));
+            let done = Frame::new(Kind::Done, b"");
+            End(transport.clone()).push(done, Urgency::Now, Meanwhile::TakeIn).unwrap();
+            thread::sleep(Duration::from_millis(300));
+            transport.fail(ChannelError::Closed);
+        });
+        assert!(plans.load(Relaxed) <= 6, "{plans:?}");
+        let mut said = Vec::new();
+        peer.read_to_end(&mut said).unwrap();
+        assert_eq!(said, Frame::new(Kind::Done, b"").bytes, "its last word");
+    }
 
     /// Gives out at most so many bytes a read: 1, 2, …, `most`, 1, 2, ….
     struct Halting<'a> {

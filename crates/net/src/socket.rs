@@ -9,8 +9,8 @@
 //!
 //! * **No deadlock.** A channel that is blocked in a send lifts the bound of the incoming queue, so that the reader thread
 //!   goes on; a cap remains. Only an unsplit channel does so: with two halves somebody else is receiving.
-//! * **Silence** is measured from the last byte that the reader took from the socket. While the reader cannot take any
-//!   because the incoming queue is full, the clock stands still: the fault is ours, not the peer's.
+//! * **Silence** is measured from the last byte of the peer's that the reader has, decrypted where there is TLS: a record
+//!   of up to 16 KiB has to be whole by then. While the reader cannot take any because the incoming queue is full, the clock stands still: the fault is ours, not the peer's.
 //! * **Few wakings.** A waiter states how many bytes it needs (at most 256 KiB) and is woken once they have arrived.
 //!   The reader thread is woken when half of its queue's bound is free, a blocked send whenever the writer thread takes
 //!   frames.

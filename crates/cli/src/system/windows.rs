@@ -19,7 +19,7 @@ pub(crate) const IDENTITY_CAUTION: Option<&str> = Some(
     "Windows: who can read it is decided by its folder, and not checked: keep it in a folder that only you can open",
 );
 
-/// Windows writes no memory of a program that fails, unless whoever administers the machine asks for it.
+/// Not prevented on Windows (docs/platforms.md).
 pub(crate) fn guard_memory() {}
 
 /// Windows has no limit of its own for sockets.

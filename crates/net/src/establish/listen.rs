@@ -205,6 +205,8 @@ pub(crate) fn bind(text: &str, tls: Option<&Tls>, patience: &Patience<'_>) -> Re
 
 fn bind_one(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    // On Windows it would let another program listen on the same port.
+    #[cfg(unix)]
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
