@@ -290,9 +290,15 @@ class Report:
         elif result.get("sums") is not None:
             sums = ", ".join(f"{one['column']} {one['sum']}" for one in result["sums"])
             learned["sums over the keys in common"] = sums
+        elif self.confirmed and self.role in self._who_learns() and result.get("kind", "rows") in ("rows", "payload"):
+            # An engine has the rows, and nobody has counted them here.
+            learned["keys in common"] = "which of my keys they are"
         else:
             learned["keys in common"] = "nothing"
         return learned
+
+    def _who_learns(self) -> tuple[str, ...]:
+        return ("receiver", "sender") if self.learns == "both" else ("receiver",)
 
     def __repr__(self) -> str:
         matches = self.matches

@@ -18,8 +18,14 @@ def test_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = "".join(
         str(output.get("data", output.get("text"))) for cell in notebook.cells for output in cell.get("outputs", [])
     )
-    # Rows, the number of keys in common, requirements, and the error.
-    for words in ("1004", "5: 6 of 12 rows", "spark.executor.memoryOverhead", "has no column"):
+    # Rows, one of them with quotes, what was learned, requirements, and the error.
+    for words in (
+        "1004",
+        'Hugo "Hugão" Silva',
+        "which of my keys they are",
+        "spark.executor.memoryOverhead",
+        "has no column",
+    ):
         assert words in shown, words
 
 
