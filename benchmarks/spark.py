@@ -6,7 +6,7 @@ the program has two threads a side. Printed is the time from the receiver's call
 sender that has read its table and listens. Spark's start is not in it. Rows are counted after the clock has stopped.
 
 PySpark, pyarrow and the package are needed: `target/spark/4.0.5/bin/python`, which `make test-spark` leaves behind, has
-them. 2^24 keys take about 6 GB of memory and 3 GB of disk in `--folder`.
+them.
 """
 
 import argparse
