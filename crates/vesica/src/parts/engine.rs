@@ -21,6 +21,7 @@
 //! begins only if another attempt at each of its parts is within the allowance.
 
 mod items;
+mod packed;
 mod task;
 mod ticket;
 
@@ -56,6 +57,7 @@ use crate::settings::Settings;
 use crate::spool::numbers_of_parts;
 use crate::terms::Terms;
 pub use items::{Digests, digests, fingerprints, keyed};
+pub use packed::{Distinct, MARK, Marks, PackedItems, Rows, halves, marks, pack_items, row_lengths};
 pub use task::{Played, Task};
 use ticket::Ticket;
 pub use ticket::TicketBytes;
