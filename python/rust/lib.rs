@@ -10,6 +10,7 @@ mod channel;
 mod errors;
 mod identity;
 mod options;
+mod packed;
 mod part;
 mod parts;
 mod play;
@@ -28,6 +29,8 @@ mod _internal {
     use crate::channel::Channel;
     #[pymodule_export]
     use crate::identity::{Identity, keygen};
+    #[pymodule_export]
+    use crate::packed::{Distinct, halves, marks, pack_items, side_by_side, unpack_items};
     #[pymodule_export]
     use crate::part::{PartTask, digests, fingerprints, keyed};
     #[pymodule_export]

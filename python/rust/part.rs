@@ -85,14 +85,14 @@ impl PartTask {
 }
 
 /// A column of bytes of any type.
-enum Bytes<'a> {
+pub(crate) enum Bytes<'a> {
     Binary(&'a arrow_array::BinaryArray),
     Large(&'a arrow_array::LargeBinaryArray),
     Fixed(&'a arrow_array::FixedSizeBinaryArray),
 }
 
 impl<'a> Bytes<'a> {
-    fn of(array: &'a ArrayRef) -> Option<Self> {
+    pub(crate) fn of(array: &'a ArrayRef) -> Option<Self> {
         match array.data_type() {
             DataType::Binary => array.as_binary_opt::<i32>().map(Bytes::Binary),
             DataType::LargeBinary => array.as_binary_opt::<i64>().map(Bytes::Large),
@@ -101,7 +101,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    fn get(&self, row: usize) -> Option<&'a [u8]> {
+    pub(crate) fn get(&self, row: usize) -> Option<&'a [u8]> {
         match self {
             Bytes::Binary(array) => (!array.is_null(row)).then(|| array.value(row)),
             Bytes::Large(array) => (!array.is_null(row)).then(|| array.value(row)),
@@ -119,7 +119,7 @@ fn wrong(name: &str, kind: &str) -> PyErr {
     PyTypeError::new_err(format!("the column {name:?} is not of type {kind}"))
 }
 
-fn failed(error: &ArrowError) -> PyErr {
+pub(crate) fn failed(error: &ArrowError) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
 }
 
@@ -266,16 +266,16 @@ pub(crate) fn keyed<'py>(
 }
 
 /// The digests of an array that are not null, side by side.
-struct Present {
-    width: Width,
-    bytes: Vec<u8>,
+pub(crate) struct Present {
+    pub(crate) width: Width,
+    pub(crate) bytes: Vec<u8>,
     /// Whether each row has one.
     rows: Vec<bool>,
 }
 
 impl Present {
     /// None if there is no digest at all.
-    fn of(array: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+    pub(crate) fn of(array: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
         let array = make_array(FromPyArrow::from_pyarrow_bound(array)?);
         let column = Bytes::of(&array).ok_or_else(|| PyTypeError::new_err("digests are of type binary"))?;
         let digests = || (0..array.len()).map(|row| column.get(row));
@@ -284,11 +284,12 @@ impl Present {
             [Width::Digest128, Width::Digest256].into_iter().find(|width| width.bytes() == first.len());
         let width = width.filter(|width| digests().flatten().all(|digest| digest.len() == width.bytes()));
         let width = width.ok_or_else(|| PyValueError::new_err("digests have all 16 bytes, or all 32"))?;
-        let bytes = digests().flatten().flatten().copied().collect();
+        let mut bytes = Vec::with_capacity(array.len() * width.bytes());
+        digests().flatten().for_each(|digest| bytes.extend_from_slice(digest));
         Ok(Some(Present { width, bytes, rows: digests().map(|digest| digest.is_some()).collect() }))
     }
 }
 
-fn pyarrow<'py>(py: Python<'py>, array: &dyn Array) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn pyarrow<'py>(py: Python<'py>, array: &dyn Array) -> PyResult<Bound<'py, PyAny>> {
     array.to_data().to_pyarrow(py)
 }

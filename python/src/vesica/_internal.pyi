@@ -8,6 +8,7 @@ __all__ = [
     "Batches",
     "CancelToken",
     "Channel",
+    "Distinct",
     "Identity",
     "Outcome",
     "PartTask",
@@ -16,16 +17,21 @@ __all__ = [
     "assist",
     "digests",
     "fingerprints",
+    "halves",
     "keep_freed_memory",
     "key_columns",
     "keyed",
     "keygen",
     "kinds",
     "local",
+    "marks",
+    "pack_items",
     "pair_columns",
     "prepare",
     "protocols",
     "run",
+    "side_by_side",
+    "unpack_items",
 ]
 
 __version__: str
@@ -44,6 +50,11 @@ def assist(listen: str, identity: Any, peers: tuple[str, str], how: dict[str, An
 def digests(batch: Any, specs: Sequence[str], options: dict[str, Any]) -> tuple[Any, int, int]: ...
 def fingerprints(key: bytes, digests: Any) -> Any: ...
 def keyed(digests: Any, items_key: bytes, count: int) -> tuple[Any, Any]: ...
+def marks(digests: Any, key: bytes, groups: int) -> tuple[Any, Any]: ...
+def pack_items(digests: Any, items_key: bytes, key: bytes, count: int) -> tuple[Any, Any, Any]: ...
+def unpack_items(parts: Any, items: Any, fingerprints: Any) -> tuple[Any, Any, Any]: ...
+def side_by_side(items: Any) -> Any: ...
+def halves(items: Any, width: int) -> tuple[Any, Any]: ...
 def local(receiver: dict[str, Any], sender: dict[str, Any], specs: Sequence[str], how: dict[str, Any]) -> Outcome: ...
 
 @final
@@ -152,3 +163,11 @@ class PartTask:
     def __new__(cls, ticket: bytes, part: int) -> PartTask: ...
     def add(self, batch: Any) -> None: ...
     def play(self, cancel: CancelToken | None = None) -> list[Any]: ...
+
+@final
+class Distinct:
+    """Counts different marks."""
+
+    def __new__(cls) -> Distinct: ...
+    def add(self, marks: Any) -> None: ...
+    def count(self) -> tuple[int, int]: ...
