@@ -13,7 +13,10 @@ _PART_BYTES = 322_000_000
 _WORKER_BYTES = 200_000_000
 """Memory of a Python worker with Arrow."""
 _SHUFFLE_BYTES = 72
-"""Of a row on Spark's local disks: item, fingerprint, part, slot, and what Spark adds."""
+"""Of a row on Spark's local disks: 16 of the mark by which it is counted, 40 of its item and fingerprint, 16 of what it is
+joined by. (Its columns come on top.)"""
+_SHUFFLE_PARTITIONS = 200
+"""What Spark has by default."""
 _ITEM_BYTES = 48
 """Of a matched item in ``workdir``."""
 
@@ -39,6 +42,8 @@ class Requirements(NamedTuple):
     """Parts that an executor plays at once."""
     memory_overhead: int
     """Bytes that an executor needs beside Java's heap."""
+    shuffle_partitions: int
+    """Tasks behind a shuffle of Spark's own: of the count, and of the join of the rows."""
     shuffle_bytes: int
     """On the local disks of all executors together."""
     workdir_bytes: int
@@ -52,6 +57,7 @@ class Requirements(NamedTuple):
                 f"spark.executor.memoryOverhead      {mebibytes}m",
                 "spark.network.crypto.enabled       true",
                 "spark.speculation                  false",
+                f"spark.sql.shuffle.partitions       {self.shuffle_partitions}",
                 f"local disks, all executors         {_gigabytes(self.shuffle_bytes)}",
                 f"workdir, at most                   {_gigabytes(self.workdir_bytes)}",
             ]
@@ -80,4 +86,5 @@ def requirements(
     items = bound(larger, count)
     part_bytes = _PART_BYTES * items // _ITEMS_OF_A_PART
     overhead = slots * (part_bytes * 6 // 5 + _WORKER_BYTES)
-    return Requirements(count, items, slots, overhead, larger * _SHUFFLE_BYTES, smaller * _ITEM_BYTES)
+    partitions, shuffled = max(_SHUFFLE_PARTITIONS, count), larger * _SHUFFLE_BYTES
+    return Requirements(count, items, slots, overhead, partitions, shuffled, smaller * _ITEM_BYTES)

@@ -1,6 +1,9 @@
 """What runs on Spark's executors: functions from Arrow batches to Arrow batches, for ``mapInArrow``.
 
 A task never raises for a reason that a repetition would not mend: Spark would repeat it. It returns a row that says why.
+
+Spark's costs are by the row, so keys do not travel one by one: a *packed row* has up to 128 of them side by side, all of one
+part or of one group. Batches have thousands of rows, so packed rows are not larger.
 """
 
 from __future__ import annotations
@@ -10,39 +13,47 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from . import errors, parts
+from . import _internal, errors, parts
 
 __all__ = [
     "COUNTED",
     "FOUND",
+    "HALVES",
     "ITEMS",
+    "MARKS",
     "PLACED",
     "PROBED",
     "KeyColumns",
     "arrow",
     "count",
     "frame",
-    "items_of_rows",
+    "halves",
+    "halves_of_rows",
     "lookup",
+    "marks",
     "place",
     "play",
     "play_here",
     "probe",
     "raised",
     "split",
-    "with_item",
+    "with_halves",
 ]
 
 Batches = Iterable[pa.RecordBatch]
 
 PROBED = "host string, version string, failed string"
-COUNTED = "item binary, fingerprint long, note string"
-ITEMS = "part int, item binary, fingerprint long"
+MARKS = "slot int, marks binary, note string"
+COUNTED = "items long, sum long, note string"
+ITEMS = "part int, items binary, fingerprints binary"
 PLACED = f"slot int, {ITEMS}"
 FOUND = "part int, receipt binary, item binary, matches long, distinct long, sum long, attempts long, failed string"
-"""``vesica.parts.OUTPUT_SCHEMA``, as Spark writes it."""
+"""``vesica.parts.OUTPUT_SCHEMA``, as Spark writes it; but ``item`` has several items side by side."""
+HALVES = "matched_first long, matched_second long"
+
+_ROWS_AT_ONCE = (1 << 17, 1 << 19)
+"""A task packs the keys of at least, and at most, so many rows at once."""
 
 
 class KeyColumns(NamedTuple):
@@ -119,40 +130,65 @@ def probe(addresses: Sequence[str], seconds: float) -> Callable[[Batches], Itera
     return probed
 
 
-def _items(digests: pa.Array, run_key: bytes, items_key: bytes, count: int) -> list[pa.Array]:
-    part, item = parts.keyed(digests, items_key, count)
-    return [part, item, parts.fingerprints(run_key, digests)]
+def _digests(batches: Batches, key: KeyColumns, groups: int) -> Iterator[parts.Digests]:
+    """The digests of many batches at once, so that their packed rows are full, or nearly."""
+    least, most = _ROWS_AT_ONCE
+    enough = min(max(least, groups * 256), most)
+    held: list[parts.Digests] = []
+
+    def together() -> parts.Digests:
+        digests = pa.concat_arrays([one.digests for one in held])
+        return parts.Digests(digests, sum(one.nulls for one in held), sum(one.invalid for one in held))
+
+    rows = 0
+    for batch in batches:
+        held.append(key.digests(batch))
+        rows += batch.num_rows
+        if rows >= enough:
+            yield together()
+            held.clear()
+            rows = 0
+    if held:
+        yield together()
 
 
-def count(batches: Batches, key: KeyColumns, application_key: bytes) -> Iterator[pa.RecordBatch]:
-    """Rows with a keyed digest and its fingerprint; at the end one with a note: how many rows, nulls, invalid keys."""
-    types = (pa.binary(), pa.int64(), pa.string())
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    seen = {"task": context.partitionId() if context else 0, "rows": 0, "nulls": 0, "invalid": 0, "failed": None}
+def marks(batches: Batches, key: KeyColumns, application_key: bytes, slots: pa.Array) -> Iterator[pa.RecordBatch]:
+    """Marks of the keys in packed rows, which go to as many groups as there are slots; at the end a row with a note: how many
+    rows, nulls, invalid keys."""
+    types = (pa.int32(), pa.binary(), pa.string())
+    seen: dict[str, Any] = {"rows": 0, "nulls": 0, "invalid": 0, "failed": None}
     try:
-        for batch in batches:
-            digests = key.digests(batch)
-            seen["rows"] += batch.num_rows
-            seen["nulls"] += digests.nulls
-            seen["invalid"] += digests.invalid
-            distinct = pc.unique(digests.digests.drop_null())
-            _, item, fingerprint = _items(distinct, application_key, application_key, 1)
-            yield _batch({"item": item, "fingerprint": fingerprint, "note": [None] * len(item)}, types)
+        for found in _digests(batches, key, len(slots)):
+            seen["rows"] += len(found.digests)
+            seen["nulls"] += found.nulls
+            seen["invalid"] += found.invalid
+            group, packed = _internal.marks(found.digests, application_key, len(slots))
+            yield _batch({"slot": slots.take(group), "marks": packed, "note": [None] * len(group)}, types)
     except errors.VesicaError as error:
         seen["failed"] = told(error)
-    yield _batch({"item": [None], "fingerprint": [None], "note": [json.dumps(seen)]}, types)
+    yield _batch({"slot": [None], "marks": [None], "note": [json.dumps(seen)]}, types)
+
+
+def count(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """How many different marks there are among all of some groups, and the sum of their fingerprints. Notes are passed on."""
+    types = (pa.int64(), pa.int64(), pa.string())
+    distinct = _internal.Distinct()
+    for batch in batches:
+        distinct.add(batch.column("marks"))
+        notes = batch.column("note").drop_null()
+        yield _batch({"items": [0] * len(notes), "sum": [0] * len(notes), "note": notes}, types)
+    items, whole = distinct.count()
+    yield _batch({"items": [items], "sum": [whole], "note": [None]}, types)
 
 
 def split(
     batches: Batches, key: KeyColumns, application_key: bytes, items_key: bytes, count: int
 ) -> Iterator[pa.RecordBatch]:
-    """Each row's part, item and fingerprint. Repeats within a batch are dropped."""
-    for batch in batches:
-        distinct = pc.unique(key.digests(batch).digests.drop_null())
-        part, item, fingerprint = _items(distinct, application_key, items_key, count)
-        yield _batch({"part": part, "item": item, "fingerprint": fingerprint}, (pa.int32(), pa.binary(), pa.int64()))
+    """Items with their fingerprints, packed by their part. Repeats that are not far apart are dropped."""
+    types = (pa.int32(), pa.binary(), pa.binary())
+    for found in _digests(batches, key, count):
+        part, items, fingerprints = _internal.pack_items(found.digests, items_key, application_key, count)
+        yield _batch({"part": part, "items": items, "fingerprints": fingerprints}, types)
 
 
 def lookup(count: int, slots: dict[int, int]) -> pa.Array:
@@ -168,6 +204,23 @@ def place(batches: Batches, slots: pa.Array) -> Iterator[pa.RecordBatch]:
         yield placed.filter(slot.is_valid())
 
 
+def _unpacked(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Rows of :data:`vesica.parts.INPUT_SCHEMA`."""
+    for batch in batches:
+        held = batch.filter(batch.column("items").is_valid())
+        columns = _internal.unpack_items(*(held.column(name) for name in ("part", "items", "fingerprints")))
+        yield pa.RecordBatch.from_arrays(list(columns), schema=parts.INPUT_SCHEMA)
+
+
+def _packed(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """What a part has found, with many matching items in a row."""
+    for batch in batches:
+        if batch.column("item").null_count == 0:
+            packed = _internal.side_by_side(batch.column("item"))
+            batch = batch.slice(0, len(packed)).set_column(parts.OUTPUT_SCHEMA.get_field_index("item"), "item", packed)
+        yield batch
+
+
 def play(batches: Batches, ticket: Any, played: Sequence[int]) -> Iterator[pa.RecordBatch]:
     """Play the part that belongs to this task's partition, with all items that are in it."""
     from pyspark import TaskContext
@@ -175,33 +228,43 @@ def play(batches: Batches, ticket: Any, played: Sequence[int]) -> Iterator[pa.Re
     context = TaskContext.get()
     assert context is not None
     part = played[context.partitionId()]
-    items = (batch.select(["part", "item", "fingerprint"]).filter(batch.column("item").is_valid()) for batch in batches)
-    yield from parts.play(items, ticket.of(part))
+    yield from _packed(parts.play(_unpacked(batches), ticket.of(part)))
 
 
 def play_here(items: pa.Table, ticket: Any, cancel: Any) -> pa.Table:
     """Play a part in this process."""
-    return pa.Table.from_batches(parts.play(items.to_batches(), ticket, cancel=cancel), parts.OUTPUT_SCHEMA)
+    found = parts.play(_unpacked(items.to_batches()), ticket, cancel=cancel)
+    return pa.Table.from_batches(_packed(found), parts.OUTPUT_SCHEMA)
 
 
-def items_of_rows(batches: Batches, key: KeyColumns, items_key: bytes, count: int) -> Iterator[pa.RecordBatch]:
-    """Whole rows with the item of their key as a last column."""
+def halves(batches: Batches, width: int) -> Iterator[pa.RecordBatch]:
+    """The two halves of 16 bytes of every matching item."""
+    for batch in batches:
+        columns = _internal.halves(batch.column("item"), width)
+        yield pa.RecordBatch.from_arrays(list(columns), names=["matched_first", "matched_second"])
+
+
+def halves_of_rows(batches: Batches, key: KeyColumns, items_key: bytes, width: int) -> Iterator[pa.RecordBatch]:
+    """Whole rows with the two halves of their key's item as last columns. Rows without a key are dropped."""
     for batch in batches:
         digests = key.digests(batch.select(key.places)).digests
-        _, item = parts.keyed(digests, items_key, count)
-        yield batch.append_column("item", item.cast(pa.binary()))
+        if digests.null_count:
+            batch, digests = batch.filter(digests.is_valid()), digests.drop_null()
+        _, items = parts.keyed(digests, items_key, 1)
+        first, second = _internal.halves(items, width)
+        yield batch.append_column("first", first).append_column("second", second)
 
 
-def with_item(schema: Any) -> Any:
-    """The schema of whole rows, with a last column for the item of their key."""
-    from pyspark.sql.types import BinaryType, StructType
+def with_halves(schema: Any) -> Any:
+    """The schema of whole rows, with two last columns for the halves of their key's item."""
+    from pyspark.sql.types import LongType, StructType
 
-    return StructType([*schema.fields]).add("item", BinaryType())
+    return StructType([*schema.fields]).add("first", LongType()).add("second", LongType())
 
 
 def arrow(frame: Any) -> pa.Table:
-    """The items in a DataFrame, here."""
-    schema = pa.schema([("part", pa.int32()), ("item", pa.binary()), ("fingerprint", pa.int64())])
+    """Packed items in a DataFrame, here."""
+    schema = pa.schema([("part", pa.int32()), ("items", pa.binary()), ("fingerprints", pa.binary())])
     if hasattr(frame, "toArrow"):
         return frame.toArrow().cast(schema)
     return pa.Table.from_pylist([row.asDict() for row in frame.collect()], schema)

@@ -56,6 +56,9 @@ Play = Literal["executors", "driver"]
 _PROBE_SECONDS = 10.0
 _PROBES = 8
 """At most so many tasks probe: an executor or two show what all have, and the partner reports each as a stranger."""
+_GROUPS = 200
+"""Groups of keys to be counted, where ``spark.sql.shuffle.partitions`` is no number."""
+_MOST_GROUPS = 1 << 16
 _ABSENT = {
     "listen": "give `via`, or `connect` and let the partner listen: executors only connect out",
     "output": "give it to `receive`",
@@ -146,7 +149,7 @@ class _Found(NamedTuple):
     paths: list[str]
     receipts: list[bytes]
     items_key: bytes
-    parts: int
+    item_bytes: int
 
 
 class _Run:
@@ -247,22 +250,26 @@ class _Run:
                 remedy = 'open the way for executors, use a relay, or give play="driver"'
                 raise failed(PartnerError, f"the executor on {row.host} cannot reach {row.failed}", remedy)
 
+    def _groups(self) -> int:
+        """Into how many groups keys are counted: one for each task behind a shuffle."""
+        given = self._conf("spark.sql.shuffle.partitions", "")
+        return min(max(int(given), 1), _MOST_GROUPS) if given.isdigit() else _GROUPS
+
     def count(self) -> _Counted:
         """Rows, nulls and invalid keys; the number of different keys and the sum of their fingerprints."""
-        key, application_key = self.key, self.application_key
-        counting = self._keys().mapInArrow(lambda batches: tasks.count(batches, key, application_key), tasks.COUNTED)
-        # (A sum of long integers may overflow; modulo 2^64 it is taken here.)
-        whole = F.sum(F.col("fingerprint").cast("decimal(20,0)"))
-        found = counting.distinct().agg(
-            F.count("item").alias("items"), whole.alias("sum"), F.collect_list("note").alias("notes")
-        )
-        row = watched(self.spark, lambda: None, found.collect)[0]
-        notes = [json.loads(text) for text in row.notes]
+        key, application_key, groups = self.key, self.application_key, self._groups()
+        slots = tasks.lookup(groups, dict(enumerate(slots_of(groups))))
+        marked = self._keys().mapInArrow(lambda batches: tasks.marks(batches, key, application_key, slots), tasks.MARKS)
+        # Without a number of its own, Spark may put several groups into one task.
+        counting = marked.repartition("slot").mapInArrow(tasks.count, tasks.COUNTED)
+        found = watched(self.spark, lambda: None, counting.collect)
+        notes = [json.loads(row.note) for row in found if row.note]
         for note in notes:
             if note["failed"]:
                 raise tasks.raised(note["failed"])
         rows, nulls, invalid = (sum(note[name] for note in notes) for name in ("rows", "nulls", "invalid"))
-        counted = _Counted(rows, nulls, invalid, row["items"], int(row["sum"] or 0) % 2**64)
+        items, whole = sum(row["items"] for row in found), sum(row["sum"] for row in found)
+        counted = _Counted(rows, nulls, invalid, items, whole % 2**64)
         if self.options.get("on_duplicates") == "error" and rows - nulls - invalid > counted.items:
             raise _input("rows have the same key", 'on_duplicates="all" lets all of them match', "read")
         return counted
@@ -309,7 +316,7 @@ class _Run:
             attempts = [(row.part, row.attempts) for row in rows if row.attempts is not None]
             chosen = job.ended(receipts, attempts, [row.failed for row in rows if row.failed])
         _same_table(counted, [held.get(one) for one in chosen], job.count)
-        return _Found(paths, [receipt for _, receipt in chosen], job.items_key, job.count)
+        return _Found(paths, [receipt for _, receipt in chosen], job.items_key, job.digest_bytes)
 
     def _split(self, job: Job) -> Callable[[Any], Any]:
         # The count job has told of invalid keys; if there are more of them now, the table has changed.
@@ -323,7 +330,7 @@ class _Run:
         items = self._keys().mapInArrow(self._split(job), tasks.ITEMS)
         spread = items.repartition(job.count, "part")
         watched(self.spark, job.check, lambda: self.store.write(spread, path, "part"))
-        return self.store.read(path, tasks.ITEMS).select("part", "item", "fingerprint")
+        return self.store.read(path, tasks.ITEMS).select("part", "items", "fingerprints")
 
     def _play_there(self, job: Job, ticket: Any, items: Any) -> list[str]:
         """Play these parts on the executors: partition i of the job holds the i-th of them."""
@@ -369,8 +376,9 @@ class _Run:
             raise
 
     def _receipts(self, paths: list[str]) -> list[Any]:
-        """What tasks said of their parts: the rows that Spark has committed."""
-        return list(self.store.read(paths, tasks.FOUND).where("item is null").drop("item").collect())
+        """What tasks said of their parts: the rows that Spark has committed. Only they have attempts, and so the items need
+        not be read."""
+        return list(self.store.read(paths, tasks.FOUND).drop("item").where("attempts is not null").collect())
 
     def _keys(self) -> Any:
         return self.plain.select(*(f"c{place}" for place in self.key.places))
@@ -390,13 +398,18 @@ class _Run:
         return self.spark.read.parquet(output) if is_path else self.spark.table(output)
 
     def _matching(self, found: _Found) -> Any:
-        key, items_key, count = self.key, found.items_key, found.parts
+        key, items_key, width = self.key, found.items_key, found.item_bytes
         chosen = self.spark.createDataFrame([(bytearray(receipt),) for receipt in found.receipts], "receipt binary")
         matched = self.store.read(found.paths, tasks.FOUND).where("item is not null")
         matched = matched.join(F.broadcast(chosen), "receipt", "left_semi").select("item")
-        schema = tasks.with_item(self.plain.schema)
-        rows = self.plain.mapInArrow(lambda batches: tasks.items_of_rows(batches, key, items_key, count), schema)
-        return rows.join(matched, "item", "left_semi").drop("item").toDF(*self.df.columns)
+        halves = matched.mapInArrow(lambda batches: tasks.halves(batches, width), tasks.HALVES)
+        schema = tasks.with_halves(self.plain.schema)
+        rows = self.plain.mapInArrow(lambda batches: tasks.halves_of_rows(batches, key, items_key, width), schema)
+        # Spark sorts by one long far quicker than by two. The second one is hidden in a condition that cannot be sorted by.
+        same = (F.col("first") == F.col("matched_first")) & (
+            F.col("second").bitwiseXOR(F.col("matched_second")) == F.lit(0)
+        )
+        return rows.join(halves, same, "left_semi").drop("first", "second").toDF(*self.df.columns)
 
 
 def _checked(options: dict[str, Any], play: str) -> None:

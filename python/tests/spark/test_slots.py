@@ -77,6 +77,7 @@ def test_the_bound_is_that_of_the_program(items: int, parts: int, most: int) -> 
 def test_requirements() -> None:
     needed = requirements(2**30, 2**28, cores=4)
     assert (needed.parts, needed.part_items, needed.slots) == (1024, 1_057_277, 4)
+    assert (needed.shuffle_partitions, requirements(10, 10).shuffle_partitions) == (1024, 200)
     assert requirements(10, 10).parts == 2 and requirements(10, 10, parts=64).parts == 64
     assert requirements(2**30, 2**30, cores=4, task_cpus=2).memory_overhead * 2 == needed.memory_overhead
     assert "spark.executor.memoryOverhead      2250m" in str(needed)
