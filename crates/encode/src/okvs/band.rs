@@ -126,6 +126,19 @@ impl Band {
         SortedKeys::new(&self.rows, Regions::of(self.rows.starts()), threads, keys, values)
     }
 
+    /// The same in the memory of keys and values.
+    ///
+    /// # Panics
+    /// As [`sort_keys`](Self::sort_keys).
+    pub fn sort_keys_within<V: Copy + Send + Sync>(
+        &self,
+        threads: usize,
+        keys: Vec<Block>,
+        values: Vec<V>,
+    ) -> SortedKeys<V> {
+        SortedKeys::within(&self.rows, Regions::of(self.rows.starts()), threads, keys, values)
+    }
+
     /// As [`encode`](Self::encode), for keys that this store has sorted.
     ///
     /// # Errors

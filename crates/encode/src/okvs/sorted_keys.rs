@@ -42,34 +42,36 @@ impl<V: Copy + Send + Sync> SortedKeys<V> {
         keys: &[Block],
         values: &[V],
     ) -> Self {
-        assert_eq!(keys.len(), values.len(), "one value a key");
-        let mut starts = large_zeros(keys.len());
-        let ends = ends(rows, regions, threads, keys, &mut starts);
-        let mut sorted = Self {
-            keys: large_zeros(keys.len()),
-            values: values.first().map_or_else(Vec::new, |first| large_vec(*first, keys.len())),
-            numbers: large_zeros(keys.len()),
-            ends,
-        };
-        // Each thread owns some regions. It goes over all keys and takes those of its regions.
-        let share = regions.count().div_ceil(threads.max(1)).max(1);
-        let mut rest = (&mut sorted.keys[..], &mut sorted.values[..], &mut sorted.numbers[..]);
-        let mut tasks = Vec::with_capacity(threads);
-        for (index, ends) in sorted.ends.chunks(share).enumerate() {
-            let begin = (index * share).checked_sub(1).map_or(0, |last| sorted.ends[last]);
-            let count = ends.last().map_or(0, |end| end - begin);
-            let (keys, values, numbers);
-            (keys, rest.0) = rest.0.split_at_mut(count);
-            (values, rest.1) = rest.1.split_at_mut(count);
-            (numbers, rest.2) = rest.2.split_at_mut(count);
-            tasks.push(Share { first: index * share, begin, ends, keys, values, numbers });
-        }
-        let Ok(()) = par::for_each::<_, Infallible, _>(threads, tasks.into_iter(), |_, mut share| {
-            let near = share.scatter(regions, &starts, keys, values);
-            share.sort_nearly(regions, near);
+        let starts = Starts::new(rows, regions, threads, keys);
+        let mut sorted = starts.scatter(regions, threads, keys, values);
+        drop(starts);
+        let shares = sorted.shares(regions, threads);
+        let Ok(()) = par::for_each::<_, Infallible, _>(threads, shares.into_iter(), |_, mut share| {
+            share.sort_in_place(regions);
             Ok(())
         });
-        sorted
+        sorted.keys
+    }
+
+    /// The same, in the memory of the lists: what else it takes is free again.
+    pub(super) fn within(
+        rows: &RowHash,
+        regions: Regions,
+        threads: usize,
+        mut keys: Vec<Block>,
+        mut values: Vec<V>,
+    ) -> Self {
+        let starts = Starts::new(rows, regions, threads, &keys);
+        let mut scattered = starts.scatter(regions, threads, &keys, &values);
+        let mut numbers = starts.columns;
+        let mut rest = Lists { keys: &mut keys, values: &mut values, numbers: &mut numbers };
+        let shares = scattered.shares(regions, threads).into_iter();
+        let tasks: Vec<_> = shares.map(|share| (rest.split_off(share.near.len()), share)).collect();
+        let Ok(()) = par::for_each::<_, Infallible, _>(threads, tasks.into_iter(), |_, (mut to, share)| {
+            share.sort_into(regions, &mut to);
+            Ok(())
+        });
+        Self { keys, values, numbers, ends: scattered.keys.ends }
     }
 
     /// Keys and values of some regions.
@@ -149,23 +151,117 @@ impl<V> Decoded<V> {
     }
 }
 
-/// Sets where each row starts; returns where the keys of each region end.
-fn ends(rows: &RowHash, regions: Regions, threads: usize, keys: &[Block], starts: &mut [u32]) -> Vec<usize> {
-    let mut counts: Vec<Vec<u32>> = keys.chunks(CHUNK).map(|_| Vec::new()).collect();
-    let tasks = keys.chunks(CHUNK).zip(starts.chunks_mut(CHUNK)).zip(&mut counts);
-    let Ok(()) = par::for_each::<_, Infallible, _>(threads, tasks, |_, ((keys, starts), counts)| {
-        rows.start_of(keys, starts);
-        counts.resize(regions.count(), 0);
-        starts.iter().for_each(|start| counts[regions.of_column(*start)] += 1);
-        Ok(())
-    });
-    let mut sum = 0;
-    (0..regions.count())
-        .map(|region| {
+/// Where the row of each key starts in the table.
+struct Starts {
+    columns: Vec<u32>,
+    /// Where the keys of each region will end.
+    ends: Vec<usize>,
+}
+
+impl Starts {
+    fn new(rows: &RowHash, regions: Regions, threads: usize, keys: &[Block]) -> Self {
+        let mut columns: Vec<u32> = large_zeros(keys.len());
+        let mut counts: Vec<Vec<u32>> = keys.chunks(CHUNK).map(|_| Vec::new()).collect();
+        let tasks = keys.chunks(CHUNK).zip(columns.chunks_mut(CHUNK)).zip(&mut counts);
+        let Ok(()) = par::for_each::<_, Infallible, _>(threads, tasks, |_, ((keys, starts), counts)| {
+            rows.start_of(keys, starts);
+            counts.resize(regions.count(), 0);
+            starts.iter().for_each(|start| counts[regions.of_column(*start)] += 1);
+            Ok(())
+        });
+        let mut sum = 0;
+        let ends = (0..regions.count()).map(|region| {
             sum += counts.iter().map(|counts| counts[region] as usize).sum::<usize>();
             sum
-        })
-        .collect()
+        });
+        Self { columns, ends: ends.collect() }
+    }
+
+    /// Brings keys to their regions, each with its value and number.
+    fn scatter<V: Copy + Send + Sync>(
+        &self,
+        regions: Regions,
+        threads: usize,
+        keys: &[Block],
+        values: &[V],
+    ) -> Scattered<V> {
+        assert_eq!(keys.len(), values.len(), "one value a key");
+        let sorted = SortedKeys {
+            keys: large_zeros(keys.len()),
+            values: values.first().map_or_else(Vec::new, |first| large_vec(*first, keys.len())),
+            numbers: large_zeros(keys.len()),
+            ends: self.ends.clone(),
+        };
+        let mut scattered = Scattered { keys: sorted, near: large_zeros(keys.len()) };
+        // Each thread owns some regions. It goes over all keys and takes those of its regions.
+        let shares = scattered.shares(regions, threads);
+        let Ok(()) = par::for_each::<_, Infallible, _>(threads, shares.into_iter(), |_, mut share| {
+            share.scatter(regions, &self.columns, keys, values);
+            Ok(())
+        });
+        scattered
+    }
+}
+
+/// Keys that have been brought to their regions.
+struct Scattered<V> {
+    keys: SortedKeys<V>,
+    /// Where in its region each row starts, in units of [`NEAR`].
+    near: Vec<u16>,
+}
+
+impl<V: Copy + Send + Sync> Scattered<V> {
+    /// A share of the regions for each thread.
+    fn shares(&mut self, regions: Regions, threads: usize) -> Vec<Share<'_, V>> {
+        let each = regions.count().div_ceil(threads.max(1)).max(1);
+        let SortedKeys { keys, values, numbers, ends } = &mut self.keys;
+        let (mut rest, mut near) = (Lists { keys, values, numbers }, &mut self.near[..]);
+        let mut begin = 0;
+        let shares = ends.chunks(each).enumerate().map(|(index, ends)| {
+            let count = ends.last().map_or(0, |end| end - begin);
+            let (own, others) = core::mem::take(&mut near).split_at_mut(count);
+            near = others;
+            let share = Share { first: index * each, begin, ends, lists: rest.split_off(count), near: own };
+            begin += count;
+            share
+        });
+        shares.collect()
+    }
+}
+
+/// Keys, the value of each and its number.
+struct Lists<'a, V> {
+    keys: &'a mut [Block],
+    values: &'a mut [V],
+    numbers: &'a mut [u32],
+}
+
+impl<'a, V: Copy> Lists<'a, V> {
+    /// Takes so many off the front.
+    fn split_off(&mut self, count: usize) -> Lists<'a, V> {
+        let (keys, values, numbers);
+        (keys, self.keys) = core::mem::take(&mut self.keys).split_at_mut(count);
+        (values, self.values) = core::mem::take(&mut self.values).split_at_mut(count);
+        (numbers, self.numbers) = core::mem::take(&mut self.numbers).split_at_mut(count);
+        Lists { keys, values, numbers }
+    }
+
+    /// Brings the keys of a region into the order of their rows, to within [`NEAR`] columns. `slots` is for
+    /// counting.
+    fn sort(self, near: &[u16], slots: &mut [u32], (keys, values, numbers): (&[Block], &[V], &[u32])) {
+        slots.fill(0);
+        near.iter().for_each(|near| slots[usize::from(*near)] += 1);
+        let mut sum = 0;
+        for slot in &mut *slots {
+            sum += std::mem::replace(slot, sum);
+        }
+        for (i, near) in near.iter().enumerate() {
+            let next = &mut slots[usize::from(*near)];
+            let slot = *next as usize;
+            *next += 1;
+            (self.keys[slot], self.values[slot], self.numbers[slot]) = (keys[i], values[i], numbers[i]);
+        }
+    }
 }
 
 /// The regions of one task, and the memory for their keys.
@@ -176,16 +272,14 @@ struct Share<'a, V> {
     begin: usize,
     /// Where those of each region end in the whole.
     ends: &'a [usize],
-    keys: &'a mut [Block],
-    values: &'a mut [V],
-    numbers: &'a mut [u32],
+    lists: Lists<'a, V>,
+    near: &'a mut [u16],
 }
 
 impl<V: Copy> Share<'_, V> {
-    /// Takes the keys of these regions from the list. Returns where in its region each row starts, in units
-    /// of [`NEAR`].
-    fn scatter(&mut self, regions: Regions, starts: &[u32], keys: &[Block], values: &[V]) -> Vec<u16> {
-        let mut near = large_zeros(self.keys.len());
+    /// Takes the keys of these regions from the list.
+    fn scatter(&mut self, regions: Regions, starts: &[u32], keys: &[Block], values: &[V]) {
+        let Lists { keys: to_keys, values: to_values, numbers } = &mut self.lists;
         let mut next: Vec<usize> = Vec::with_capacity(self.ends.len());
         next.push(0);
         next.extend(self.ends.iter().map(|end| end - self.begin));
@@ -193,46 +287,52 @@ impl<V: Copy> Share<'_, V> {
         for (number, start) in starts.iter().enumerate() {
             let region = regions.of_column(*start).wrapping_sub(self.first);
             if let Some(next) = next.get_mut(region) {
-                prefetch(self.keys, *next + PREFETCH_DISTANCE);
-                self.keys[*next] = keys[number];
-                self.values[*next] = values[number];
-                self.numbers[*next] = number as u32;
-                near[*next] = ((*start as usize & (regions.columns() - 1)) / NEAR) as u16;
+                prefetch(to_keys, *next + PREFETCH_DISTANCE);
+                to_keys[*next] = keys[number];
+                to_values[*next] = values[number];
+                numbers[*next] = number as u32;
+                self.near[*next] = ((*start as usize & (regions.columns() - 1)) / NEAR) as u16;
                 *next += 1;
             }
         }
-        near
     }
 
-    /// Sorts the keys of each region, to within [`NEAR`] columns.
-    fn sort_nearly(&mut self, regions: Regions, near: Vec<u16>) {
+    /// Sorts the keys of each region where they are.
+    fn sort_in_place(&mut self, regions: Regions) {
         let (mut keys, mut values, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
         let mut slots = vec![0u32; regions.columns().div_ceil(NEAR)];
         let mut first = 0;
         for end in self.ends {
             let range = first..end - self.begin;
             first = range.end;
-            let near = &near[range.clone()];
-            let (to_keys, to_values) = (&mut self.keys[range.clone()], &mut self.values[range.clone()]);
-            let to_numbers = &mut self.numbers[range];
+            let to = Lists {
+                keys: &mut self.lists.keys[range.clone()],
+                values: &mut self.lists.values[range.clone()],
+                numbers: &mut self.lists.numbers[range.clone()],
+            };
             keys.clear();
-            keys.extend_from_slice(to_keys);
+            keys.extend_from_slice(to.keys);
             values.clear();
-            values.extend_from_slice(to_values);
+            values.extend_from_slice(to.values);
             numbers.clear();
-            numbers.extend_from_slice(to_numbers);
-            slots.fill(0);
-            near.iter().for_each(|near| slots[usize::from(*near)] += 1);
-            let mut sum = 0;
-            for slot in &mut slots {
-                sum += std::mem::replace(slot, sum);
-            }
-            for (i, near) in near.iter().enumerate() {
-                let next = &mut slots[usize::from(*near)];
-                let slot = *next as usize;
-                *next += 1;
-                (to_keys[slot], to_values[slot], to_numbers[slot]) = (keys[i], values[i], numbers[i]);
-            }
+            numbers.extend_from_slice(to.numbers);
+            to.sort(&self.near[range], &mut slots, (&keys, &values, &numbers));
+        }
+    }
+
+    /// Sorts the keys of each region into other memory.
+    fn sort_into(&self, regions: Regions, to: &mut Lists<'_, V>) {
+        let mut slots = vec![0u32; regions.columns().div_ceil(NEAR)];
+        let mut first = 0;
+        for end in self.ends {
+            let range = first..end - self.begin;
+            first = range.end;
+            let of_region = (
+                &self.lists.keys[range.clone()],
+                &self.lists.values[range.clone()],
+                &self.lists.numbers[range.clone()],
+            );
+            to.split_off(range.len()).sort(&self.near[range], &mut slots, of_region);
         }
     }
 }

@@ -23,7 +23,10 @@ fn decoded<V: XorValue>(store: &Band, table: &[V], keys: &[Block]) -> Vec<V> {
 /// The same by way of sorted keys.
 fn decoded_sorted(store: &Band, threads: usize, table: &[Block], keys: &[Block]) -> Vec<Block> {
     let sorted = store.sort_keys(threads, keys, &vec![(); keys.len()]);
-    store.decode_sorted(threads, table, sorted).in_order().into_vec()
+    let within = store.sort_keys_within(threads, keys.to_vec(), vec![(); keys.len()]);
+    let [one, other] = [sorted, within].map(|sorted| store.decode_sorted(threads, table, sorted));
+    assert!(*one.outputs == *other.outputs && one.numbers == other.numbers, "in whichever memory");
+    other.in_order().into_vec()
 }
 
 fn decodes<V: XorValue>(count: usize) {

@@ -75,7 +75,9 @@ impl Store {
         let KeysAndValues { keys, values } = hashed;
         let count = keys.len();
         let sorted = match self {
-            Store::Band(band) => SortedStoreKeys::Band(band, band.sort_keys(run.threads, &keys, &values)),
+            Store::Band(band) => {
+                SortedStoreKeys::Band(band, band.sort_keys_within(run.threads, keys, values))
+            }
             Store::Polynomial(polynomial) => SortedStoreKeys::Polynomial(*polynomial, keys, values),
         };
         run.advance(count)?;
