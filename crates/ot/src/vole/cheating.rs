@@ -9,6 +9,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::transpose::ROWS;
 
+use super::codes::Code;
 use super::multi_point::{MultiPointPprf, Punctured};
 use super::pieces::compressed_kept;
 use super::plan::{self, Plan, Tree, WIDTH};
@@ -178,10 +179,20 @@ impl Sender {
                     [offset ^ (secrets.delta & Block::mask(wrong.guess >> level & 1 == 0))]
                 })
                 .collect();
-            let Vector::Noise(_, noise) = &mut sender.grown.vector else { continue };
             let delta = correlations.gammas[wrong.tree];
             let punctured = Punctured { index: index as u64, known: &known, point: wrong.guess, delta };
-            pprf.grow_punctured(&punctured, &words, &mut noise[piece][block]);
+            match &mut sender.grown.vector {
+                Vector::Outputs(_) => (),
+                Vector::Taken(code, room) => {
+                    let (lengths, mut noise) = (plan.blocks().map(|block| block.len()), Vec::new());
+                    code.taken(room, lengths, |part| noise.extend_from_slice(part));
+                    pprf.grow_punctured(&punctured, &words, &mut noise[block]);
+                    code.intake(room).push(&noise);
+                }
+                Vector::Noise(_, noise) => {
+                    pprf.grow_punctured(&punctured, &words, &mut noise[piece][block]);
+                }
+            }
         }
         Ok((sender, sent))
     }
@@ -213,7 +224,7 @@ pub fn points_drawn(plan: &Plan, rng: &mut dyn CryptoRng) -> Vec<usize> {
 pub fn fingerprint_of_code(context: &Context, plan: &Plan) -> Vec<Block> {
     let noise: Vec<Block> = (0..plan.noise() as u128).map(|i| Block::from(i * i + 3)).collect();
     let pieces = (0..plan.pieces()).map(|_| noise.clone().into()).collect();
-    compressed_kept(plan, &plan.code(context), Default::default(), pieces)
+    compressed_kept(plan, &plan.code(context), pieces)
 }
 
 /// How many positions the blocks of a piece's noise have.
@@ -434,7 +445,7 @@ mod tests {
         let (_, challenge) = receiver.challenge(&words, &mut rng).unwrap_or_else(|error| panic!("{error}"));
         let seed = Block::from_bytes(challenge.as_chunks::<16>().0[0]);
         let known: Vec<Vec<Block>> =
-            (0..2).map(|piece| check::coefficients(seed, piece, plan.noise())).collect();
+            (0..2).map(|piece| check::Coefficients::new(seed, piece).next(plan.noise()).to_vec()).collect();
         let (guess, other) = ([1, 1], [2, 3]);
         for trees in [[0, 1], [4, 100], [0, 200 + 3]] {
             let wrong = fitted(&plan, &known, trees, guess, other);
@@ -544,9 +555,11 @@ mod tests {
         let (sender, words) = Sender::new::<Block>(&context(), &plan, &secrets, &corrections, &mut rng)
             .unwrap_or_else(|error| panic!("{error}"));
         assert!(receiver.sum_of_two_trees(&words) != delta);
+        let mut leaves = Vec::new();
+        receiver.noise.grow_piece(1, 0, &words, |more| leaves.extend_from_slice(more));
+        assert!((1..5).all(|leaf| leaves[leaf] != leaves[leaf + 5]));
         let (receiver, challenge) =
             receiver.challenge(&words, &mut rng).unwrap_or_else(|error| panic!("{error}"));
-        assert!((1..5).all(|leaf| receiver.grown[0][leaf] != receiver.grown[0][leaf + 5]));
         let (_, reply) = sender.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
         assert!(receiver.check(&reply).is_ok());
     }

@@ -23,18 +23,29 @@
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
-use vesica_crypto::memory::large_zeros;
 use vesica_crypto::prg::Prg;
 
 use super::plan::HASH;
 
 const CHECK: Label = Label::new("vole: check of the trees");
 
-/// χ of the positions of a piece.
-pub(super) fn coefficients(seed: Block, piece: usize, length: usize) -> Vec<Block> {
-    let mut coefficients: Vec<Block> = large_zeros(length);
-    Prg::fork(seed, piece as u64).fill_blocks(&mut coefficients);
-    coefficients
+/// χ of the positions of a piece, from the first to the last.
+pub(super) struct Coefficients {
+    stream: Prg,
+    blocks: Vec<Block>,
+}
+
+impl Coefficients {
+    pub(super) fn new(seed: Block, piece: usize) -> Self {
+        Self { stream: Prg::fork(seed, piece as u64), blocks: Vec::new() }
+    }
+
+    /// Those of the next positions.
+    pub(super) fn next(&mut self, positions: usize) -> &[Block] {
+        self.blocks.resize(positions, Block::ZERO);
+        self.stream.fill_blocks(&mut self.blocks);
+        &self.blocks
+    }
 }
 
 /// H(V).

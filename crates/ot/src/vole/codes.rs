@@ -12,8 +12,10 @@
 
 pub mod accumulate;
 pub mod convolute;
+mod layout;
 mod permutation;
 pub mod random;
+mod sparse;
 
 use core::ops::{BitXor, BitXorAssign};
 
@@ -21,6 +23,9 @@ use vesica_crypto::block::Block;
 use vesica_crypto::convolve::convolve;
 use vesica_crypto::golay::{self, LONG, SHORT};
 use vesica_crypto::memory::{Blank, large_capacity, large_vec, large_zeros, prefetch, wipe};
+use vesica_crypto::tree::add_at;
+
+pub use sparse::Sparse;
 
 /// An element of a field of characteristic two, which codes compress.
 pub trait Word:
@@ -38,6 +43,15 @@ pub trait Word:
         }
     }
 
+    /// The word, or zero, in the same time.
+    #[must_use]
+    fn kept(self, keep: bool) -> Self;
+
+    /// Adds `value` at the secret position `index`.
+    fn put_at(words: &mut [Self], index: usize, value: Self) {
+        words.iter_mut().enumerate().for_each(|(i, word)| *word ^= value.kept(i == index));
+    }
+
     /// So many words that are zero, as [`large_zeros`] has them.
     fn zeros(count: usize) -> Vec<Self> {
         large_vec(Self::default(), count)
@@ -53,9 +67,23 @@ pub trait Word:
 }
 
 /// Eight vectors of bits, each of which has one bit of a byte.
-impl Word for u8 {}
+impl Word for u8 {
+    #[inline]
+    fn kept(self, keep: bool) -> Self {
+        self & 0u8.wrapping_sub(u8::from(keep))
+    }
+}
 
 impl Word for Block {
+    #[inline]
+    fn kept(self, keep: bool) -> Self {
+        self & Block::mask(keep)
+    }
+
+    fn put_at(words: &mut [Self], index: usize, value: Self) {
+        add_at(words, index, value);
+    }
+
     fn zeros(count: usize) -> Vec<Self> {
         large_zeros(count)
     }
@@ -70,6 +98,11 @@ impl Word for Block {
 }
 
 impl Word for u64 {
+    #[inline]
+    fn kept(self, keep: bool) -> Self {
+        self & 0u64.wrapping_sub(u64::from(keep))
+    }
+
     fn zeros(count: usize) -> Vec<Self> {
         large_zeros(count)
     }
@@ -106,6 +139,16 @@ pub trait Code {
         Intake::whole(room, self.noise())
     }
 
+    /// Calls `each` with the noise that `room` has taken in, in parts of these lengths.
+    fn taken<W: Word>(&self, room: &[W], lengths: impl Iterator<Item = usize>, mut each: impl FnMut(&[W])) {
+        let mut rest = room;
+        for length in lengths {
+            let (part, others) = rest.split_at(length);
+            rest = others;
+            each(part);
+        }
+    }
+
     /// G·noise, appended to `out`, from the room that took in all of the noise. It is overwritten by
     /// intermediate values, and so is `scratch`.
     ///
@@ -122,6 +165,24 @@ pub trait Code {
         self.finish(room, scratch, &mut out);
         out
     }
+
+    /// Adds G·noise to `sums`: to as many as there are, the first ones first.
+    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, sums: &mut [W])
+    where
+        Self: Sized,
+    {
+        add_dense(self, noise, sums);
+    }
+}
+
+/// [`Code::add_sparse`] by way of all words of the noise.
+fn add_dense<W: Word>(code: &impl Code, noise: &Sparse<'_, W>, sums: &mut [W]) {
+    let (mut room, mut scratch) = (Vec::new(), Vec::new());
+    let mut intake = code.intake(&mut room);
+    noise.for_each_block(|block| intake.push(block));
+    let mut out = code.finish_within(&mut room, &mut scratch);
+    sums.iter_mut().zip(&out).for_each(|(sum, output)| *sum ^= *output);
+    [&mut room, &mut scratch, &mut out].into_iter().for_each(wipe);
 }
 
 /// What a code may append beyond its outputs before it truncates them.
@@ -144,8 +205,7 @@ impl<'a, W: Word> Intake<'a, W> {
     }
 
     /// Running sums of the noise, word j appended to stream `buckets[j]`.
-    fn summed(room: &'a mut Vec<W>, buckets: &'a [u8], starts: [u32; 256]) -> Self {
-        make_room(room, buckets.len());
+    fn summed(room: &'a mut [W], buckets: &'a [u8], starts: [u32; 256]) -> Self {
         Self { room, taken: 0, sum: W::default(), streams: Some((buckets, Box::new(starts))) }
     }
 
@@ -175,7 +235,7 @@ const AHEAD: usize = 8;
 
 /// Appends a word to its stream.
 #[inline(always)]
-fn append<W: Word>(to: &mut [W], next: &mut [u32; 256], bucket: u8, word: W) {
+fn append<T>(to: &mut [T], next: &mut [u32; 256], bucket: u8, word: T) {
     let next = &mut next[usize::from(bucket)];
     // The stream's next cache line: no processor prefetches so many streams.
     prefetch(to, *next as usize + AHEAD);
@@ -224,6 +284,10 @@ pub(crate) fn log2_sum(a: f64, b: f64) -> f64 {
 pub(crate) fn compressed<W: Word + PartialEq>(code: &impl Code, noise: &[W]) -> Vec<W> {
     let (mut room, mut out) = (Vec::new(), Vec::new());
     code.intake(&mut room).push(noise);
+    let mut taken = Vec::new();
+    let lengths = [noise.len() / 3, 0, noise.len() - noise.len() / 3];
+    code.taken(&room, lengths.into_iter(), |part| taken.extend_from_slice(part));
+    assert!(taken == noise, "what was taken in");
     code.finish(&mut room, &mut Vec::new(), &mut out);
     code.intake(&mut room).push(noise);
     assert!(code.finish_within(&mut room, &mut Vec::new()) == out, "in whichever memory");
@@ -232,7 +296,48 @@ pub(crate) fn compressed<W: Word + PartialEq>(code: &impl Code, noise: &[W]) -> 
 
 #[cfg(test)]
 mod tests {
+    use super::accumulate::Accumulate;
+    use super::convolute::Convolute;
+    use super::random::Random;
     use super::*;
+    use rand_core::Rng;
+    use vesica_crypto::prg::Prg;
+
+    /// Noise of that many blocks is compressed like any other, onto what is there.
+    fn sparse_noise_is_noise(code: &impl Code, blocks: usize) {
+        let (mut prg, noise) = (Prg::from_seed([7; 16]), code.noise());
+        let lengths: Vec<usize> =
+            (0..blocks).map(|i| (i + 1) * noise / blocks - i * noise / blocks).collect();
+        let points: Vec<usize> =
+            lengths.iter().map(|length| prg.next_u64() as usize % (*length).max(1)).collect();
+        let values: Vec<Block> = (0..blocks).map(|_| prg.block()).collect();
+        let sparse = Sparse { lengths, points: &points, values: &values };
+        let mut all = Vec::new();
+        sparse.for_each_block(|block| all.extend_from_slice(block));
+        assert_eq!(all.iter().filter(|word| **word != Block::ZERO).count(), blocks.min(noise));
+        let expected = compressed(code, &all);
+        for count in [expected.len(), expected.len() / 3] {
+            let before: Vec<Block> = (0..count).map(|_| prg.block()).collect();
+            let mut sums = before.clone();
+            code.add_sparse(&sparse, &mut sums);
+            assert!((0..count).all(|i| sums[i] == before[i] ^ expected[i]), "{noise}, {blocks}, {count}");
+        }
+    }
+
+    #[test]
+    fn every_code_takes_sparse_noise() {
+        let prg = &mut Prg::from_seed([6; 16]);
+        for blocks in [1, 3, 24] {
+            sparse_noise_is_noise(&Accumulate::new(12, 2, prg), blocks);
+            sparse_noise_is_noise(&Accumulate::new(5000, 3, prg), blocks);
+            sparse_noise_is_noise(&Random::new(100, prg), blocks);
+            sparse_noise_is_noise(&Convolute::new(3000, 10, prg), blocks);
+        }
+        // One bucket, two, several; more blocks than marks can number.
+        for (outputs, blocks) in [(1000, 200), (10_000, 848), (100_000, 848), (20_000, 33_000)] {
+            sparse_noise_is_noise(&Accumulate::new(outputs, 2, prg), blocks);
+        }
+    }
 
     #[test]
     fn logarithms_are_right() {

@@ -342,8 +342,7 @@ impl Receiver {
         let known = path_ots(&plan, &points, &mut self.field, |bytes| Ok(channel.send(bytes)?))?;
         let values = Wiped::from(Bit::ONLY.map_or_else(Vec::new, |only| vec![only; plan.values()]));
         let deltas = Wiped::from(vec![Block::ZERO; plan.values()]);
-        let (code, workspace) = (None, Default::default());
-        let noise = Noise { plan, context, points, known, values, deltas, code, workspace };
+        let noise = Noise { plan, context, points, known, values, deltas, code: None };
         self.groups.push_back(ReceiverGroup { noise, choices: Wiped::default(), done: 0 });
         Ok(true)
     }
@@ -373,7 +372,9 @@ impl Receiver {
         channel.recv_exact(&mut words)?;
         progress.expand(pieces, |threads, index, code, room| {
             let words = &words[index * each..(index + 1) * each];
-            room.expand(code, |intake| noise.grow_piece(threads, *done + index, words, intake));
+            room.expand(code, |intake| {
+                noise.grow_piece(threads, *done + index, words, |leaves| intake.push(leaves))
+            });
         });
         choices.reserve(pieces * of_group.len());
         for piece in *done..*done + pieces {

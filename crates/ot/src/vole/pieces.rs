@@ -11,7 +11,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::memory::{Wiped, large_capacity, wipe};
 use vesica_crypto::par;
 
-use super::codes::{Code, Intake, MARGIN, Word};
+use super::codes::{Code, MARGIN, Word};
 use super::plan::{AnyCode, Plan, Tree};
 
 /// Trees that each of several threads grows before the leaves go into the code.
@@ -81,31 +81,22 @@ pub(super) fn compressed_last<W: Word>(
 }
 
 /// Compresses noise that was kept, each piece once.
-pub(super) fn compressed_kept(
-    plan: &Plan,
-    code: &AnyCode,
-    room: Room<Block>,
-    kept: Vec<Wiped<Block>>,
-) -> Vec<Block> {
+pub(super) fn compressed_kept(plan: &Plan, code: &AnyCode, kept: Vec<Wiped<Block>>) -> Vec<Block> {
     let kept = Mutex::new(kept);
-    compressed_last(plan, code, room, |_, piece, [room, scratch]| {
-        let kept = core::mem::take(&mut kept.lock().unwrap_or_else(PoisonError::into_inner)[piece]);
-        let mut noise = kept.into_vec();
+    compressed_last(plan, code, Default::default(), |_, piece, [room, _]| {
+        let noise = core::mem::take(&mut kept.lock().unwrap_or_else(PoisonError::into_inner)[piece]);
         code.intake(room).push(&noise);
-        // The noise is not needed again, and its memory is the next to be written.
-        core::mem::swap(scratch, &mut noise);
-        wipe(&mut noise);
     })
 }
 
-/// Grows the trees of a piece, each by `grow(tree, words, leaves)` with its item of `words`, and takes their
-/// leaves in.
+/// Grows the trees of a piece, each by `grow(tree, words, leaves)` with its item of `words`. Their leaves go to
+/// `take`, those of some trees at a time.
 pub(super) fn grown<T: Send>(
     plan: &Plan,
     threads: usize,
     piece: usize,
     words: impl Iterator<Item = T>,
-    intake: &mut Intake<'_, Block>,
+    mut take: impl FnMut(&[Block]),
     grow: impl Fn(&Tree, T, &mut [Block]) + Sync,
 ) {
     let mut leaves = Vec::new();
@@ -128,7 +119,7 @@ pub(super) fn grown<T: Send>(
             grow(&tree, words, own);
             Ok(())
         });
-        intake.push(&leaves[..count]);
+        take(&leaves[..count]);
     }
     wipe(&mut leaves);
 }

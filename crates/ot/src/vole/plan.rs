@@ -10,7 +10,7 @@ use vesica_crypto::transpose::ROWS;
 use super::codes::accumulate::Accumulate;
 use super::codes::convolute::Convolute;
 use super::codes::random::Random;
-use super::codes::{Code, Family, Intake, Word};
+use super::codes::{Code, Family, Intake, Sparse, Word};
 use super::parameters::{PIECE, STRUCTURED, TWO_ROUNDS, regions};
 use super::value::Value;
 use crate::base::masny_rindal;
@@ -278,6 +278,14 @@ impl Code for AnyCode {
         }
     }
 
+    fn taken<W: Word>(&self, room: &[W], lengths: impl Iterator<Item = usize>, each: impl FnMut(&[W])) {
+        match self {
+            Self::Random(code) => code.taken(room, lengths, each),
+            Self::Accumulate(code) => code.taken(room, lengths, each),
+            Self::Convolute(code) => code.taken(room, lengths, each),
+        }
+    }
+
     fn finish<W: Word>(&self, room: &mut Vec<W>, scratch: &mut Vec<W>, out: &mut Vec<W>) {
         match self {
             Self::Random(code) => code.finish(room, scratch, out),
@@ -291,6 +299,14 @@ impl Code for AnyCode {
             Self::Random(code) => code.finish_within(room, scratch),
             Self::Accumulate(code) => code.finish_within(room, scratch),
             Self::Convolute(code) => code.finish_within(room, scratch),
+        }
+    }
+
+    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, sums: &mut [W]) {
+        match self {
+            Self::Random(code) => code.add_sparse(noise, sums),
+            Self::Accumulate(code) => code.add_sparse(noise, sums),
+            Self::Convolute(code) => code.add_sparse(noise, sums),
         }
     }
 }

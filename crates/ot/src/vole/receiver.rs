@@ -8,7 +8,9 @@
 //! A is known before the sender has answered. It comes as a [`Held`] value, which only a `Checked` receiver,
 //! or a semi-honest one, can release: in malicious runs nothing that depends on A leaves before the check.
 
+use core::convert::Infallible;
 use core::marker::PhantomData;
+use std::sync::{Mutex, PoisonError};
 
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
@@ -16,14 +18,15 @@ use vesica_crypto::block::Block;
 use vesica_crypto::gf128;
 use vesica_crypto::hash::Context;
 use vesica_crypto::memory::{Wiped, wipe};
+use vesica_crypto::par;
 use vesica_crypto::transpose::ROWS;
 use vesica_crypto::weighted_xor_sum::BLOCKS;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::check::{self, block_at};
-use super::codes::{Code, Intake};
+use super::check::{self, Coefficients, block_at};
+use super::codes::{Code, Sparse};
 use super::multi_point::{MultiPointPprf, Punctured};
-use super::pieces::{compressed, compressed_kept, compressed_last, grown};
+use super::pieces::{compressed, compressed_last, grown};
 use super::plan::{AnyCode, Plan, WIDTH};
 use super::sender::BASE;
 use super::value::{Covers, Value};
@@ -44,8 +47,7 @@ pub struct Answered<V: Value, S> {
 /// The receiver of a malicious run after flight 4, its challenge.
 pub struct Challenged<V: Value> {
     noise: Noise<V>,
-    /// c of each piece.
-    pub(super) grown: Vec<Wiped<Block>>,
+    vector: Vector,
     /// What flight 5 must be.
     pub(super) expected: Zeroizing<Vec<u8>>,
 }
@@ -60,8 +62,10 @@ pub struct Checked<V: Value> {
 enum Vector {
     /// The correction words of a semi-honest run, whose trees are still to be grown.
     CorrectionWords(Vec<u8>),
-    /// In malicious runs c of each piece.
-    Grown(Vec<Wiped<Block>>),
+    /// In malicious runs what the code has taken in of the only piece.
+    Taken(Wiped<Block>),
+    /// In malicious runs the outputs of several pieces.
+    Outputs(Wiped<Block>),
 }
 
 /// The noise of all pieces: where it is, what it is, and what its trees are grown from.
@@ -76,21 +80,11 @@ pub(super) struct Noise<V: Value> {
     pub(super) values: Wiped<V>,
     pub(super) deltas: Wiped<Block>,
     pub(super) code: Option<AnyCode>,
-    /// Noise, and room to compress it: fresh memory costs as much as a pass over it.
-    pub(super) workspace: [Wiped<Block>; 2],
 }
 
 /// What depends on A and may leave no earlier than its receiver is [`Checked`].
 #[must_use = "it is still to be released"]
 pub struct Held<T, S>(T, PhantomData<S>);
-
-impl<V: Value, S> Held<Wiped<V>, S> {
-    /// A ⊕ `table`, in the memory of `table`.
-    pub fn add_to(self, mut table: Vec<V>) -> Held<Vec<V>, S> {
-        table.iter_mut().zip(self.0.iter()).for_each(|(sum, pad)| *sum ^= *pad);
-        Held(table, PhantomData)
-    }
-}
 
 impl<T> Held<T, SemiHonest> {
     /// In semi-honest runs it may leave at any time.
@@ -151,22 +145,25 @@ impl<V: Value, S: SecurityModel> Answered<V, S> {
         let (values, deltas) = draw_values(plan, &mut field, &mut message);
         let (spare, shares) = draw::<Block, S>(plan.spare(S::SECURITY), &mut field, &mut message);
         let spare = spare.iter().zip(shares.iter()).map(|(value, share)| [*value, *share]);
-        let noise = Noise {
-            plan: plan.clone(),
-            context: context.clone(),
-            points,
-            known,
-            values,
-            deltas,
-            code: None,
-            workspace: Default::default(),
-        };
+        let noise =
+            Noise { plan: plan.clone(), context: context.clone(), points, known, values, deltas, code: None };
         (Self { noise, spare: spare.collect::<Vec<_>>().into(), security: PhantomData }, message)
     }
 
     /// A. It can be asked for before flight 3 has come.
     pub fn values(&mut self) -> Held<Wiped<V>, S> {
-        Held(self.noise.expand_values(), PhantomData)
+        let mut a = Wiped::from(V::zeros(self.noise.plan.length()));
+        self.noise.add_values(&mut a);
+        Held(a, PhantomData)
+    }
+
+    /// A ⊕ `table`, in the memory of `table`. As [`values`](Self::values).
+    ///
+    /// # Panics
+    /// If the table has another length than A.
+    pub fn masked(&mut self, mut table: Vec<V>) -> Held<Vec<V>, S> {
+        self.noise.add_values(&mut table);
+        Held(table, PhantomData)
     }
 }
 
@@ -192,25 +189,25 @@ impl<V: Value> Answered<V, Malicious> {
         rng: &mut dyn CryptoRng,
     ) -> Result<(Challenged<V>, Vec<u8>), Error> {
         self.noise.check_length(flight3)?;
-        let grown = self.noise.grow_all(flight3);
         let (mut flight4, mut expected) = (Vec::new(), Zeroizing::default());
+        let mut vector = Vector::CorrectionWords(Vec::new());
         if let Some([spare, share]) = self.spare.first() {
+            // The words have come: χ may be drawn.
             let seed = Block::random(rng);
-            let (mut hidden, mut sum) = (*spare, *share);
-            let (plan, noise) = (&self.noise.plan, &self.noise);
-            for (piece, grown) in grown.iter().enumerate() {
-                let coefficients = check::coefficients(seed, piece, plan.noise());
-                sum ^= gf128::inner_product(&coefficients, grown).to_block();
-                let trees = piece * plan.weight()..(piece + 1) * plan.weight();
-                for (tree, block) in trees.zip(plan.blocks()) {
-                    hidden ^= noise.values[tree].times(block_at(&coefficients[block], noise.points[tree]));
-                }
-            }
-            *expected = check::hash(&noise.context, sum).to_vec();
-            flight4 = [seed.to_bytes(), hidden.to_bytes()].concat();
+            let grown = self.noise.grow_checked(flight3, seed);
+            *expected = check::hash(&self.noise.context, *share ^ grown.sum).to_vec();
+            flight4 = [seed.to_bytes(), (*spare ^ grown.hidden).to_bytes()].concat();
+            vector = grown.vector;
         }
-        Ok((Challenged { noise: self.noise, grown, expected }, flight4))
+        Ok((Challenged { noise: self.noise, vector, expected }, flight4))
     }
+}
+
+/// What grows in a malicious run, with Σ χ_j·c_j and X = Σ χ_α·β.
+struct GrownChecked {
+    vector: Vector,
+    sum: Block,
+    hidden: Block,
 }
 
 impl<V: Value> Challenged<V> {
@@ -230,7 +227,7 @@ impl<V: Value> Challenged<V> {
 
     /// Goes on, whatever the reply.
     pub(super) fn go_on(self) -> Checked<V> {
-        Checked { noise: self.noise, vector: Vector::Grown(self.grown) }
+        Checked { noise: self.noise, vector: self.vector }
     }
 }
 
@@ -248,15 +245,18 @@ impl<V: Value> Checked<V> {
             return noise.deltas;
         }
         let code = noise.take_code();
-        let room = core::mem::take(&mut noise.workspace).map(Wiped::into_vec);
-        let c = match vector {
-            Vector::CorrectionWords(words) => {
-                compressed_last(&noise.plan, &code, room, |threads, piece, [room, _]| {
-                    noise.grow(threads, piece, &words, &mut code.intake(room));
-                })
+        let words = match vector {
+            Vector::Outputs(outputs) => return outputs,
+            Vector::Taken(taken) => {
+                return compressed_last(&noise.plan, &code, [taken.into_vec(), Vec::new()], |_, _, _| {})
+                    .into();
             }
-            Vector::Grown(pieces) => compressed_kept(&noise.plan, &code, room, pieces),
+            Vector::CorrectionWords(words) => words,
         };
+        let c = compressed_last(&noise.plan, &code, Default::default(), |threads, piece, [room, _]| {
+            let mut intake = code.intake(room);
+            noise.grow(threads, piece, &words, |leaves| intake.push(leaves));
+        });
         c.into()
     }
 }
@@ -274,61 +274,79 @@ impl<V: Value> Noise<V> {
         self.code.take().unwrap_or_else(|| self.plan.code(&self.context))
     }
 
-    /// A.
-    fn expand_values(&mut self) -> Wiped<V> {
+    /// Adds A to `sums`.
+    fn add_values(&mut self, sums: &mut [V]) {
+        assert_eq!(sums.len(), self.plan.length(), "one sum for each value");
         if self.plan.pieces() == 0 {
-            return self.values.to_vec().into();
+            return sums.iter_mut().zip(self.values.iter()).for_each(|(sum, value)| *sum ^= *value);
         }
         let code = self.take_code();
-        let mut rooms = core::mem::take(&mut self.workspace).map(Wiped::into_vec);
-        let mut own = Default::default();
-        let room = V::workspace(&mut rooms, &mut own);
-        let out = compressed(&self.plan, &code, room, |_, piece, [room, _]| {
-            let (mut intake, mut block) = (code.intake(room), Vec::new());
-            for tree in self.plan.trees(piece) {
-                block.clear();
-                block.resize(tree.leaves, V::default());
-                V::put_at(&mut block, self.points[tree.number], self.values[tree.number]);
-                intake.push(&block);
-            }
-            wipe(&mut block);
+        let (plan, weight) = (&self.plan, self.plan.weight());
+        let pieces = self.points.chunks(weight).zip(self.values.chunks(weight));
+        let tasks: Vec<_> = pieces.zip(sums.chunks_mut(plan.outputs())).collect();
+        let threads = plan.threads();
+        let Ok(()) = par::for_each::<_, Infallible, _>(threads, tasks.into_iter(), |_, (of_piece, sums)| {
+            let (points, values) = of_piece;
+            let lengths = plan.blocks().map(|block| block.len()).collect();
+            code.add_sparse(&Sparse { lengths, points, values }, sums);
+            Ok(())
         });
-        own.iter_mut().for_each(wipe);
-        self.workspace = rooms.map(Wiped::from);
         self.code = Some(code);
-        out.into()
     }
 
-    /// c of every piece.
-    fn grow_all(&mut self, flight3: &[u8]) -> Vec<Wiped<Block>> {
-        let mut room = core::mem::take(&mut self.workspace[0]).into_vec();
-        let of_piece = |piece| {
-            let mut grown = core::mem::take(&mut room);
-            let intake = &mut Intake::whole(&mut grown, self.plan.noise());
-            self.grow(self.plan.threads(), piece, flight3, intake);
-            grown.into()
+    /// Takes in c of every piece, and adds it up with the coefficients of the check.
+    fn grow_checked(&mut self, flight3: &[u8], seed: Block) -> GrownChecked {
+        let code = self.take_code();
+        let total = Mutex::new([Block::ZERO; 2]);
+        let fill = |threads, piece, room: &mut Vec<Block>| {
+            let (mut intake, mut coefficients) = (code.intake(room), Coefficients::new(seed, piece));
+            let (mut trees, mut sums) = (self.plan.trees(piece), [Block::ZERO; 2]);
+            self.grow(threads, piece, flight3, |leaves| {
+                intake.push(leaves);
+                let mut rest = leaves;
+                while !rest.is_empty()
+                    && let Some(tree) = trees.next()
+                {
+                    let (leaves, others) = rest.split_at(tree.leaves);
+                    rest = others;
+                    let coefficients = coefficients.next(tree.leaves);
+                    let hidden = block_at(coefficients, self.points[tree.number]);
+                    sums[0] ^= gf128::inner_product(coefficients, leaves).to_block();
+                    sums[1] ^= self.values[tree.number].times(hidden);
+                }
+            });
+            let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+            (0..2).for_each(|i| total[i] ^= sums[i]);
         };
-        (0..self.plan.pieces()).map(of_piece).collect()
+        let vector = if self.plan.pieces() == 1 {
+            let mut taken = Vec::new();
+            fill(self.plan.threads(), 0, &mut taken);
+            Vector::Taken(taken.into())
+        } else {
+            let mut rooms = Default::default();
+            let outputs = compressed(&self.plan, &code, &mut rooms, |threads, piece, [room, _]| {
+                fill(threads, piece, room);
+            });
+            rooms.iter_mut().for_each(wipe);
+            Vector::Outputs(outputs.into())
+        };
+        let [sum, hidden] = total.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.code = Some(code);
+        GrownChecked { vector, sum, hidden }
     }
 
-    /// Takes in the leaves of the trees of a piece.
-    fn grow(&self, threads: usize, piece: usize, flight3: &[u8], intake: &mut Intake<'_, Block>) {
+    /// Grows the trees of a piece, whose leaves go to `take`, those of some trees at a time.
+    fn grow(&self, threads: usize, piece: usize, flight3: &[u8], take: impl FnMut(&[Block])) {
         let words = piece * self.plan.flight3_bytes() / self.plan.pieces();
-        self.grow_piece(threads, piece, &flight3[words..], intake);
+        self.grow_piece(threads, piece, &flight3[words..], take);
     }
 
     /// The same, from the correction words of this piece.
-    pub(super) fn grow_piece(
-        &self,
-        threads: usize,
-        piece: usize,
-        words: &[u8],
-        intake: &mut Intake<'_, Block>,
-    ) {
+    pub(super) fn grow_piece(&self, threads: usize, piece: usize, words: &[u8], take: impl FnMut(&[Block])) {
         let (plan, words) = (&self.plan, words.as_chunks::<16>().0);
         let pprf = MultiPointPprf::new(&self.context);
         let words = plan.trees(piece).map(|tree| &words[tree.correction_words]);
-        grown(plan, threads, piece, words, intake, |tree, words, leaves| {
+        grown(plan, threads, piece, words, take, |tree, words, leaves| {
             let punctured = Punctured {
                 index: tree.choices.start as u64,
                 known: &self.known[tree.choices.clone()],

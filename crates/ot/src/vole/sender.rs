@@ -18,7 +18,7 @@ use vesica_crypto::transpose::ROWS;
 use vesica_crypto::weighted_xor_sum::BLOCKS;
 use zeroize::Zeroizing;
 
-use super::check;
+use super::check::{self, Coefficients};
 use super::codes::{Code, Intake};
 use super::multi_point::{Full, MultiPointPprf};
 use super::pieces::{compressed, compressed_kept, compressed_last, grown};
@@ -112,9 +112,9 @@ pub(super) struct Grown {
 pub(super) enum Vector {
     /// The outputs.
     Outputs(Wiped<Block>),
-    /// What the code has taken in of the only piece of a semi-honest run.
+    /// What the code has taken in of the only piece.
     Taken(Box<AnyCode>, Wiped<Block>),
-    /// In malicious runs the noise of each piece until it is compressed.
+    /// In malicious runs the noise of each of several pieces until it is compressed.
     Noise(Box<AnyCode>, Vec<Wiped<Block>>),
 }
 
@@ -181,14 +181,25 @@ impl Answered<Malicious> {
             return Err(Error::MessageLength { what: "challenge of the check of a VOLE" });
         }
         let mut reply = Vec::new();
-        if let ([seed, hidden], Some(share), Vector::Noise(_, pieces)) =
-            (flight4.as_chunks::<16>().0, self.spare.first(), vector)
-        {
-            let hidden = Gf128::from(Block::from_bytes(*hidden));
+        if let ([seed, hidden], Some(share)) = (flight4.as_chunks::<16>().0, self.spare.first()) {
+            let (seed, hidden) = (Block::from_bytes(*seed), Gf128::from(Block::from_bytes(*hidden)));
             let mut sum = Gf128::from(*share) + Gf128::from(**delta) * hidden;
-            for (piece, noise) in pieces.iter().enumerate() {
-                let coefficients = check::coefficients(Block::from_bytes(*seed), piece, plan.noise());
-                sum += gf128::inner_product(&coefficients, noise);
+            let mut add = |coefficients: &mut Coefficients, noise: &[Block]| {
+                sum += gf128::inner_product(coefficients.next(noise.len()), noise);
+            };
+            match vector {
+                Vector::Outputs(_) => (),
+                Vector::Taken(code, room) => {
+                    let mut coefficients = Coefficients::new(seed, 0);
+                    let lengths = plan.blocks().map(|block| block.len());
+                    code.taken(room, lengths, |noise| add(&mut coefficients, noise));
+                }
+                Vector::Noise(_, pieces) => {
+                    for (piece, noise) in pieces.iter().enumerate() {
+                        let mut coefficients = Coefficients::new(seed, piece);
+                        plan.blocks().for_each(|block| add(&mut coefficients, &noise[block]));
+                    }
+                }
             }
             reply.extend_from_slice(&check::hash(context, sum.to_block()));
         }
@@ -206,7 +217,7 @@ impl Checked {
             Vector::Taken(code, taken) => {
                 compressed_last(&plan, &code, [taken.into_vec(), Vec::new()], |_, _, _| {}).into()
             }
-            Vector::Noise(code, noise) => compressed_kept(&plan, &code, Default::default(), noise).into(),
+            Vector::Noise(code, noise) => compressed_kept(&plan, &code, noise).into(),
         };
         Expanded { delta, b }
     }
@@ -300,7 +311,11 @@ impl Grower<'_> {
         let plan = self.plan;
         let each = plan.flight3_bytes() / Block::BYTES / plan.pieces();
         let mut correction_words = vec![Block::ZERO; each * plan.pieces()];
-        let vector = if S::SECURITY == Security::Malicious {
+        let vector = if plan.pieces() == 1 {
+            let mut taken = Vec::new();
+            self.piece(plan.threads(), 0, &mut correction_words, &mut code.intake(&mut taken));
+            Vector::Taken(Box::new(code), taken.into())
+        } else if S::SECURITY == Security::Malicious {
             let of_piece = |(piece, words): (usize, &mut [Block])| {
                 let mut noise = Vec::new();
                 self.piece(plan.threads(), piece, words, &mut Intake::whole(&mut noise, plan.noise()));
@@ -308,10 +323,6 @@ impl Grower<'_> {
             };
             let noise = correction_words.chunks_mut(each).enumerate().map(of_piece).collect();
             Vector::Noise(Box::new(code), noise)
-        } else if plan.pieces() == 1 {
-            let mut taken = Vec::new();
-            self.piece(plan.threads(), 0, &mut correction_words, &mut code.intake(&mut taken));
-            Vector::Taken(Box::new(code), taken.into())
         } else {
             let slots: Vec<Mutex<&mut [Block]>> = correction_words.chunks_mut(each).map(Mutex::new).collect();
             let mut room = Default::default();
@@ -339,17 +350,24 @@ impl Grower<'_> {
             rest = others;
             own
         });
-        grown(self.plan, threads, piece, slots, intake, |tree, words, leaves| {
-            let full = Full {
-                index: tree.choices.start as u64,
-                offsets: &self.offsets[tree.choices.clone()],
-                delta: self.delta,
-                root: self.roots[tree.number],
-                gamma: self.gammas[tree.number],
-            };
-            let mut made = Vec::with_capacity(words.len());
-            self.pprf.grow(&full, leaves, &mut made);
-            words.copy_from_slice(&made);
-        });
+        grown(
+            self.plan,
+            threads,
+            piece,
+            slots,
+            |leaves| intake.push(leaves),
+            |tree, words, leaves| {
+                let full = Full {
+                    index: tree.choices.start as u64,
+                    offsets: &self.offsets[tree.choices.clone()],
+                    delta: self.delta,
+                    root: self.roots[tree.number],
+                    gamma: self.gammas[tree.number],
+                };
+                let mut made = Vec::with_capacity(words.len());
+                self.pprf.grow(&full, leaves, &mut made);
+                words.copy_from_slice(&made);
+            },
+        );
     }
 }

@@ -10,7 +10,6 @@ use vesica_crypto::block::Block;
 use vesica_crypto::gf64;
 use vesica_crypto::gf128::{self, Gf128};
 use vesica_crypto::transpose::{COLUMNS, Tile, transpose};
-use vesica_crypto::tree::add_at;
 
 use super::codes::Word;
 use crate::security::{Malicious, SecurityModel, SemiHonest};
@@ -33,12 +32,6 @@ pub trait Value: Word + core::fmt::Debug + PartialEq + private::Sealed {
         values: &mut Vec<Self>,
         sums: &mut Vec<Block>,
     );
-
-    /// Vectors to work in: `blocks`, if values are blocks, or else `own`.
-    fn workspace<'a>(blocks: &'a mut [Vec<Block>; 2], own: &'a mut [Vec<Self>; 2]) -> &'a mut [Vec<Self>; 2];
-
-    /// Adds `value` at the secret position `index`.
-    fn put_at(values: &mut [Self], index: usize, value: Self);
 
     /// Its product with an element of F.
     #[must_use]
@@ -86,17 +79,6 @@ impl Value for Block {
         sums.extend((0..count).map(|block| small_field::as_element(tile, block)));
     }
 
-    fn workspace<'a>(
-        blocks: &'a mut [Vec<Block>; 2],
-        _own: &'a mut [Vec<Self>; 2],
-    ) -> &'a mut [Vec<Self>; 2] {
-        blocks
-    }
-
-    fn put_at(values: &mut [Self], index: usize, value: Self) {
-        add_at(values, index, value);
-    }
-
     fn times(self, element: Block) -> Block {
         (Gf128::from(self) * Gf128::from(element)).to_block()
     }
@@ -128,19 +110,6 @@ impl Value for u64 {
             };
             let (low, high) = tile.split_at(64);
             sums.extend([0, 64].map(|shift| Block::from_halves(half(low, shift), half(high, shift))));
-        }
-    }
-
-    fn workspace<'a>(
-        _blocks: &'a mut [Vec<Block>; 2],
-        own: &'a mut [Vec<Self>; 2],
-    ) -> &'a mut [Vec<Self>; 2] {
-        own
-    }
-
-    fn put_at(values: &mut [Self], index: usize, value: Self) {
-        for (i, sum) in values.iter_mut().enumerate() {
-            *sum ^= value & 0u64.wrapping_sub(u64::from(i == index));
         }
     }
 
@@ -186,7 +155,12 @@ impl vesica_crypto::memory::Blank for Bit {
     const BLANK: Self = Self(0);
 }
 
-impl Word for Bit {}
+impl Word for Bit {
+    #[inline]
+    fn kept(self, keep: bool) -> Self {
+        Self(self.0 & u8::from(keep))
+    }
+}
 
 impl Value for Bit {
     const COLUMNS: usize = 1;
@@ -205,19 +179,6 @@ impl Value for Bit {
         let mut columns = [Block::ZERO; COLUMNS];
         transpose(tile, &mut columns);
         sums.extend_from_slice(&columns[..count * Block::BITS]);
-    }
-
-    fn workspace<'a>(
-        _blocks: &'a mut [Vec<Block>; 2],
-        own: &'a mut [Vec<Self>; 2],
-    ) -> &'a mut [Vec<Self>; 2] {
-        own
-    }
-
-    fn put_at(values: &mut [Self], index: usize, value: Self) {
-        for (i, sum) in values.iter_mut().enumerate() {
-            sum.0 ^= value.0 & u8::from(i == index);
-        }
     }
 
     fn times(self, element: Block) -> Block {

@@ -325,7 +325,7 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
         let (p, keys) = store.encode(run, hashed)?;
         // 4. A' = A ⊕ P [malicious: after the VOLE's check, with w_r behind it]. C is computed while the
         //    sender works on it.
-        let masked = run.report(n, vole.values().add_to(p))?;
+        let masked = run.report(n, vole.masked(p))?;
         let vole = M::send_masked(&setup, ctx, &coins.share, vole, masked)?;
         let c = run.report(n, vole.expand())?;
         // 5. F(x) [malicious: once w_s is opened].

@@ -12,27 +12,35 @@
 //!
 //! Passes: noise ─► sums into the buckets of π₁ ─► sums into the buckets of π₂ ─► blocks. Each pass reads and
 //! writes memory in sequence: a permutation scatters into some hundred streams and gathers within one cached
-//! bucket.
+//! bucket. The second of two rounds is in place, and so are the outputs ([`layout`](super::layout)).
 //!
 //! **Distance.** [`log2_light_words`] is the logarithm of the expected number of nonzero codewords of weight
 //! up to δN over the choice of the permutations; by Markov's bound that of the probability that a code has
 //! one at all. A vector over a larger field has at least the weight of each of its bit planes that is not
 //! zero, so the bound holds for it, too.
 
+use core::ops::Range;
+
 use vesica_crypto::golay;
-use vesica_crypto::memory::{prefetch, wipe_rest};
+use vesica_crypto::memory::{prefetch, wipe, wipe_rest};
 use vesica_crypto::prg::Prg;
 
-use super::permutation::Permutation;
-use super::{Code, Intake, Word, append, log2_sum, make_room};
+use super::layout::{Layout, Slice};
+use super::permutation::{MAX_BUCKETS, Permutation};
+use super::sparse::{Sparse, marked};
+use super::{AHEAD, Code, Intake, Word, append, log2_sum, make_room};
 
 /// Blocks that one call compresses: their results stay in the first-level cache.
 const BATCH: usize = 64;
+
+/// Parts in which sparse noise is compressed: each takes some of the buckets of the last permutation.
+const PARTS: usize = 2;
 
 /// A code drawn from the family.
 pub struct Accumulate {
     outputs: usize,
     permutations: Vec<Permutation>,
+    layout: Layout,
 }
 
 impl Accumulate {
@@ -50,14 +58,22 @@ impl Accumulate {
     pub fn new(outputs: usize, rounds: usize, prg: &mut Prg) -> Self {
         assert!(rounds > 0, "a code has at least one round");
         let noise = Self::noise_for(outputs);
-        let permutations = (0..rounds).map(|_| Permutation::random(noise, prg)).collect();
-        Self { outputs, permutations }
+        let permutations: Vec<_> = (0..rounds).map(|_| Permutation::random(noise, prg)).collect();
+        let layout = match &permutations[..] {
+            [first, last] => Layout::in_place(first, last),
+            all => Layout::whole(&all[rounds - 1]),
+        };
+        Self { outputs, permutations, layout }
+    }
+
+    fn last(&self) -> &Permutation {
+        &self.permutations[self.permutations.len() - 1]
     }
 }
 
 impl Code for Accumulate {
     fn noise(&self) -> usize {
-        self.permutations[0].buckets().len()
+        self.last().buckets().len()
     }
 
     fn outputs(&self) -> usize {
@@ -65,44 +81,98 @@ impl Code for Accumulate {
     }
 
     fn intake<'a, W: Word>(&'a self, room: &'a mut Vec<W>) -> Intake<'a, W> {
-        Intake::summed(room, self.permutations[0].buckets(), self.permutations[0].starts())
+        let first = &self.permutations[0];
+        make_room(room, self.noise() + self.layout.window);
+        Intake::summed(room, first.buckets(), self.layout.starts(first))
+    }
+
+    fn taken<W: Word>(&self, room: &[W], lengths: impl Iterator<Item = usize>, mut each: impl FnMut(&[W])) {
+        let first = &self.permutations[0];
+        let (mut next, mut rest) = (self.layout.starts(first), first.buckets());
+        let (mut part, mut before) = (Vec::new(), W::default());
+        for length in lengths {
+            let (buckets, others) = rest.split_at(length);
+            rest = others;
+            part.clear();
+            part.extend(buckets.iter().map(|bucket| {
+                let next = &mut next[usize::from(*bucket)];
+                prefetch(room, *next as usize + AHEAD);
+                let sum = room[*next as usize];
+                *next += 1;
+                sum ^ core::mem::replace(&mut before, sum)
+            }));
+            each(&part);
+        }
+        wipe(&mut part);
     }
 
     fn finish<W: Word>(&self, room: &mut Vec<W>, scratch: &mut Vec<W>, out: &mut Vec<W>) {
+        out.reserve(self.outputs);
         let [words, _] = self.passes(room, scratch);
-        self.blocks(words, out);
+        self.blocks(words, |_, outputs| out.extend_from_slice(outputs));
     }
 
     fn finish_within<W: Word>(&self, room: &mut Vec<W>, scratch: &mut Vec<W>) -> Vec<W> {
         let [words, spent] = self.passes(room, scratch);
-        let mut out = core::mem::take(spent);
-        out.clear();
-        self.blocks(words, &mut out);
+        let mut out = if self.layout.window > 0 {
+            let mut filled = 0;
+            self.blocks(words, |words, outputs| {
+                words[filled..filled + outputs.len()].copy_from_slice(outputs);
+                filled += outputs.len();
+            });
+            core::mem::take(words)
+        } else {
+            let mut out = core::mem::take(spent);
+            out.clear();
+            self.blocks(words, |_, outputs| out.extend_from_slice(outputs));
+            out
+        };
+        out.truncate(self.outputs);
         wipe_rest(&mut out);
         // Allocators shorten memory of this size where it is: no copy stays behind.
         out.shrink_to_fit();
         out
     }
+
+    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, sums: &mut [W]) {
+        if self.permutations.len() > 1 && noise.fits_marks() {
+            self.add_marked(noise, sums);
+        } else {
+            super::add_dense(self, noise, sums);
+        }
+    }
 }
 
-/// Reads in the new order of the first permutation, and puts running sums into the buckets of the second.
-fn accumulate<W: Word>(permutations: &[Permutation], from: &[W], to: &mut [W]) {
-    let (mut sum, mut next) = (W::default(), permutations[1].starts());
-    for (range, positions) in permutations[0].reads() {
-        let (words, buckets) = (&from[range.clone()], &permutations[1].buckets()[range.clone()]);
-        for (ahead, (position, bucket)) in (range.end..).zip(positions.iter().zip(buckets)) {
+/// Reads some buckets of the first permutation in its new order, which begin with the first word of `from`. Puts
+/// running sums into the buckets of the second one.
+fn accumulate<W: Word>(
+    [first, second]: [&Permutation; 2],
+    buckets: Range<usize>,
+    from: &[W],
+    (sum, to, next): (&mut W, &mut [W], &mut [u32; MAX_BUCKETS]),
+) {
+    let begin = first.range(buckets.clone()).start;
+    for (range, positions) in first.reads(buckets) {
+        let read = range.start - begin..range.end - begin;
+        let (words, buckets, mut current) = (&from[read.clone()], &second.buckets()[range], *sum);
+        for (ahead, (position, bucket)) in (read.end..).zip(positions.iter().zip(buckets)) {
             // The next bucket comes into the cache while this one is read out of order.
             prefetch(from, ahead);
-            sum ^= words[usize::from(*position)];
-            append(to, &mut next, *bucket, sum);
+            current ^= words[usize::from(*position)];
+            append(to, next, *bucket, current);
         }
+        *sum = current;
     }
 }
 
 impl Accumulate {
     /// All passes but the first and the last: the room that holds the words then, and the other one.
     fn passes<'a, W: Word>(&self, room: &'a mut Vec<W>, scratch: &'a mut Vec<W>) -> [&'a mut Vec<W>; 2] {
-        assert_eq!(room.len(), self.noise(), "one word for each position");
+        assert_eq!(room.len(), self.noise() + self.layout.window, "one word for each position");
+        if let ([first, last], true) = (&self.permutations[..], self.layout.window > 0) {
+            self.move_up([first, last], room);
+            return [room, scratch];
+        }
         if self.permutations.len() > 1 {
             make_room(scratch, self.noise());
         }
@@ -110,42 +180,156 @@ impl Accumulate {
         for pair in self.permutations.windows(2) {
             // The words that were read are not needed again: their memory takes the next buckets.
             (from, to) = (to, from);
-            accumulate(pair, from, to);
+            let (mut sum, mut next) = (W::default(), pair[1].starts());
+            accumulate([&pair[0], &pair[1]], 0..pair[0].count(), from, (&mut sum, to, &mut next));
         }
         [to, from]
     }
 
-    /// Compresses the blocks of 24 that follow one another in the new order of the last permutation.
-    fn blocks<W: Word>(&self, words: &[W], out: &mut Vec<W>) {
-        let end = out.len() + self.outputs;
-        out.reserve(self.outputs + golay::SHORT);
-        let (mut block, mut filled) = ([W::default(); golay::LONG], 0);
-        for (range, mut positions) in self.permutations.iter().rev().take(1).flat_map(Permutation::reads) {
-            let (all, words, mut ahead) = (words, &words[range.clone()], range.end);
-            // A block may begin in one bucket and end in the next.
-            while filled > 0
-                && let Some((position, others)) = positions.split_first()
-            {
-                block[filled] = words[usize::from(*position)];
-                (filled, positions) = ((filled + 1) % golay::LONG, others);
-                if filled == 0 {
-                    out.extend_from_slice(&golay::compress(&block));
-                }
+    /// The second pass of two rounds, slice by slice.
+    fn move_up<W: Word>(&self, pair: [&Permutation; 2], room: &mut [W]) {
+        let (mut sum, window) = (W::default(), self.layout.window);
+        for Slice { buckets, place, starts } in &self.layout.slices {
+            let (from, to) = room.split_at_mut(window + place.start);
+            let mut next = core::array::from_fn(|bucket| starts.get(bucket).map_or(0, |start| *start as u32));
+            accumulate(pair, buckets.clone(), &from[place.start..], (&mut sum, to, &mut next));
+        }
+    }
+
+    /// Compresses the words of all buckets of the last permutation, and calls `put(words, outputs)` with one batch
+    /// of outputs after another. What it has read of the words is no longer needed then.
+    fn blocks<W: Word>(&self, words: &mut [W], mut put: impl FnMut(&mut [W], &[W])) {
+        let mut blocks = Blocks::new(self.outputs);
+        for (bucket, (_, positions)) in self.last().reads(0..self.last().count()).enumerate() {
+            blocks.bucket.clear();
+            self.layout.parts(bucket).for_each(|part| blocks.bucket.extend_from_slice(&words[part]));
+            blocks.compress(positions, |outputs| put(words, outputs));
+        }
+    }
+
+    /// [`Code::add_sparse`] with marks in place of the first words. Those of the last of two rounds are made in
+    /// parts.
+    fn add_marked<W: Word>(&self, noise: &Sparse<'_, W>, sums: &mut [W]) {
+        let [first, second] = [&self.permutations[0], &self.permutations[1]];
+        let (last, parts) = (self.last(), if self.permutations.len() == 2 { PARTS } else { 1 });
+        let (marks, steps) = (noise.marks(first), noise.sums());
+        let (mut blocks, mut filled) = (Blocks::new(self.outputs), 0);
+        let of_part = |count: usize, part: usize| part * count / parts..(part + 1) * count / parts;
+        let lengths = (0..parts).map(|part| second.range(of_part(second.count(), part)).len());
+        // Behind the words of a part, what belongs to others is written over and over.
+        let (mut room, mut scratch) = (W::zeros(lengths.max().unwrap_or(0) + 1), Vec::new());
+        for part in 0..parts {
+            scatter_marked([first, second], of_part(second.count(), part), &marks, &steps, &mut room);
+            for pair in self.permutations[1..].windows(2) {
+                make_room(&mut scratch, self.noise());
+                let (mut sum, mut next) = (W::default(), pair[1].starts());
+                let to = (&mut sum, &mut scratch[..], &mut next);
+                accumulate([&pair[0], &pair[1]], 0..pair[0].count(), &room, to);
+                core::mem::swap(&mut room, &mut scratch);
             }
-            let (whole, rest) = positions.as_chunks::<{ golay::LONG }>();
-            for positions in whole.chunks(BATCH) {
-                let start = out.len();
-                out.resize(start + positions.len() * golay::SHORT, W::default());
-                let next = all.get(ahead..).unwrap_or_default();
-                W::compress_from(words, positions, next, out[start..].as_chunks_mut().0);
-                ahead += positions.as_flattened().len();
-            }
-            for position in rest {
-                block[filled] = words[usize::from(*position)];
-                filled += 1;
+            let buckets = of_part(last.count(), part);
+            let begin = last.range(buckets.clone()).start;
+            for (range, positions) in last.reads(buckets) {
+                blocks.bucket.clear();
+                blocks.bucket.extend_from_slice(&room[range.start - begin..range.end - begin]);
+                blocks.compress(positions, |outputs| {
+                    let end = sums.len().min(filled + outputs.len());
+                    sums[filled..end].iter_mut().zip(outputs).for_each(|(sum, output)| *sum ^= *output);
+                    filled = end;
+                });
             }
         }
-        out.truncate(end);
+        [&mut room, &mut scratch].into_iter().for_each(wipe);
+    }
+}
+
+/// Reads marks in the new order of the first permutation, and puts the sums of what they stand for into some buckets
+/// of the second one. The last word of the room takes what belongs to other buckets.
+fn scatter_marked<W: Word>(
+    [first, second]: [&Permutation; 2],
+    of: Range<usize>,
+    marks: &[u16],
+    steps: &[W],
+    room: &mut [W],
+) {
+    let begin = second.range(of.clone()).start;
+    let (mut next, mut by) = ([room.len() as u32 - 1; MAX_BUCKETS], [0; MAX_BUCKETS]);
+    for bucket in of {
+        (next[bucket], by[bucket]) = ((second.range(bucket..bucket).start - begin) as u32, 1);
+    }
+    let mut sum = W::default();
+    for (range, positions) in first.reads(0..first.count()) {
+        let (marks, buckets) = (&marks[range.clone()], &second.buckets()[range]);
+        for (position, bucket) in positions.iter().zip(buckets) {
+            sum ^= marked(steps, marks[usize::from(*position)]);
+            let next = &mut next[usize::from(*bucket)];
+            prefetch(room, *next as usize + AHEAD);
+            room[*next as usize] = sum;
+            *next += by[usize::from(*bucket)];
+        }
+    }
+}
+
+/// The last pass: compresses the blocks of 24 that follow one another in the new order of the last permutation.
+struct Blocks<W: Word> {
+    /// Outputs that are still to come.
+    left: usize,
+    /// The words of the bucket that is compressed next.
+    bucket: Vec<W>,
+    /// A block that began in an earlier bucket, and how much of it there is.
+    block: [W; golay::LONG],
+    filled: usize,
+    outputs: [[W; golay::SHORT]; BATCH],
+}
+
+impl<W: Word> Blocks<W> {
+    fn new(outputs: usize) -> Self {
+        let word = W::default();
+        Self {
+            left: outputs,
+            bucket: Vec::new(),
+            block: [word; golay::LONG],
+            filled: 0,
+            outputs: [[word; golay::SHORT]; BATCH],
+        }
+    }
+
+    /// Compresses the bucket, which is read at these positions.
+    fn compress(&mut self, mut positions: &[u16], mut put: impl FnMut(&[W])) {
+        let Self { left, bucket, block, filled, outputs } = self;
+        let mut put = |outputs: &[W]| {
+            let count = outputs.len().min(*left);
+            *left -= count;
+            put(&outputs[..count]);
+        };
+        // A block may begin in one bucket and end in the next.
+        while *filled > 0
+            && let Some((position, others)) = positions.split_first()
+        {
+            block[*filled] = bucket[usize::from(*position)];
+            (*filled, positions) = ((*filled + 1) % golay::LONG, others);
+            if *filled == 0 {
+                put(&golay::compress(block));
+            }
+        }
+        let (whole, rest) = positions.as_chunks::<{ golay::LONG }>();
+        for positions in whole.chunks(BATCH) {
+            let outputs = &mut outputs[..positions.len()];
+            W::compress_from(bucket, positions, &[], outputs);
+            put(outputs.as_flattened());
+        }
+        for position in rest {
+            block[*filled] = bucket[usize::from(*position)];
+            *filled += 1;
+        }
+    }
+}
+
+impl<W: Word> Drop for Blocks<W> {
+    fn drop(&mut self) {
+        wipe(&mut self.bucket);
+        W::blank_all(self.outputs.as_flattened_mut());
+        W::blank_all(&mut self.block);
     }
 }
 
@@ -342,7 +526,7 @@ mod tests {
                     append(&mut buckets, &mut next, *bucket, *word);
                 }
                 let mut order = Vec::new();
-                for (range, positions) in permutation.reads() {
+                for (range, positions) in permutation.reads(0..permutation.count()) {
                     order.extend(
                         positions.iter().map(|position| buckets[range.clone()][usize::from(*position)]),
                     );

@@ -11,6 +11,8 @@
 //! new order i = 0, 1, …    ◄─ position[i] within the bucket       (gather: random reads within one bucket)
 //! ```
 
+use core::ops::Range;
+
 use rand_core::Rng;
 use vesica_crypto::memory::large_capacity;
 use vesica_crypto::prg::Prg;
@@ -18,7 +20,7 @@ use vesica_crypto::prg::Prg;
 /// Elements of a bucket, about.
 const BUCKET: usize = 1 << 13;
 /// Bucket numbers are bytes.
-const MAX_BUCKETS: usize = 256;
+pub(super) const MAX_BUCKETS: usize = 256;
 
 /// A permutation, public.
 pub(super) struct Permutation {
@@ -44,21 +46,12 @@ impl Permutation {
         let mut buckets = vec![0; length];
         prg.fill(&mut buckets);
         buckets.iter_mut().for_each(|bucket| *bucket &= (count - 1) as u8);
-        // Four counts of each bucket: none waits for the one before it.
-        let mut sizes = [[0u32; MAX_BUCKETS]; 4];
-        let (fours, rest) = buckets.as_chunks::<4>();
-        for four in fours {
-            for i in 0..4 {
-                sizes[i][usize::from(four[i])] += 1;
-            }
-        }
-        rest.iter().for_each(|bucket| sizes[0][usize::from(*bucket)] += 1);
+        let sizes = sizes(&buckets);
         let mut starts = vec![0];
         let mut positions = large_capacity(length);
         for bucket in 0..count {
-            let size = sizes.iter().map(|sizes| sizes[bucket]).sum::<u32>();
             let start = positions.len();
-            positions.extend((0..size).map(|position| position as u16));
+            positions.extend((0..sizes[bucket]).map(|position| position as u16));
             shuffle(&mut positions[start..], prg);
             starts.push(positions.len());
         }
@@ -75,10 +68,36 @@ impl Permutation {
         core::array::from_fn(|bucket| self.starts.get(bucket).map_or(0, |start| *start as u32))
     }
 
-    /// For each bucket the range of its elements, and in which order they are read.
-    pub(super) fn reads(&self) -> impl Iterator<Item = (core::ops::Range<usize>, &[u16])> {
-        self.starts.windows(2).map(|ends| (ends[0]..ends[1], &self.positions[ends[0]..ends[1]]))
+    /// How many buckets there are.
+    pub(super) fn count(&self) -> usize {
+        self.starts.len() - 1
     }
+
+    /// Where the elements of some buckets stand in the new order.
+    pub(super) fn range(&self, buckets: Range<usize>) -> Range<usize> {
+        self.starts[buckets.start]..self.starts[buckets.end]
+    }
+
+    /// For each of some buckets the range of its elements, and in which order they are read.
+    pub(super) fn reads(&self, buckets: Range<usize>) -> impl Iterator<Item = (Range<usize>, &[u16])> {
+        buckets
+            .map(|bucket| self.range(bucket..bucket + 1))
+            .map(|range| (range.clone(), &self.positions[range]))
+    }
+}
+
+/// How many of these elements are in each bucket.
+pub(super) fn sizes(buckets: &[u8]) -> [u32; MAX_BUCKETS] {
+    // Four counts of each bucket: none waits for the one before it.
+    let mut sizes = [[0u32; MAX_BUCKETS]; 4];
+    let (fours, rest) = buckets.as_chunks::<4>();
+    for four in fours {
+        for i in 0..4 {
+            sizes[i][usize::from(four[i])] += 1;
+        }
+    }
+    rest.iter().for_each(|bucket| sizes[0][usize::from(*bucket)] += 1);
+    core::array::from_fn(|bucket| sizes.iter().map(|sizes| sizes[bucket]).sum())
 }
 
 /// Fisher and Yates.
@@ -170,7 +189,7 @@ mod tests {
             *next += 1;
         }
         permutation
-            .reads()
+            .reads(0..permutation.count())
             .flat_map(|(range, positions)| {
                 let bucket = &arrived[range];
                 positions.iter().map(|position| bucket[usize::from(*position)])
