@@ -43,13 +43,16 @@ pub trait Word:
         }
     }
 
-    /// The word, or zero, in the same time.
+    /// The bits of the word where `mask`, which is all ones or zero, has ones.
     #[must_use]
-    fn kept(self, keep: bool) -> Self;
+    fn masked(self, mask: u64) -> Self;
 
     /// Adds `value` at the secret position `index`.
     fn put_at(words: &mut [Self], index: usize, value: Self) {
-        words.iter_mut().enumerate().for_each(|(i, word)| *word ^= value.kept(i == index));
+        words
+            .iter_mut()
+            .enumerate()
+            .for_each(|(i, word)| *word ^= value.masked(0u64.wrapping_sub(u64::from(i == index))));
     }
 
     /// So many words that are zero, as [`large_zeros`] has them.
@@ -69,15 +72,15 @@ pub trait Word:
 /// Eight vectors of bits, each of which has one bit of a byte.
 impl Word for u8 {
     #[inline]
-    fn kept(self, keep: bool) -> Self {
-        self & 0u8.wrapping_sub(u8::from(keep))
+    fn masked(self, mask: u64) -> Self {
+        self & mask as u8
     }
 }
 
 impl Word for Block {
     #[inline]
-    fn kept(self, keep: bool) -> Self {
-        self & Block::mask(keep)
+    fn masked(self, mask: u64) -> Self {
+        self & Block::from_halves(mask, mask)
     }
 
     fn put_at(words: &mut [Self], index: usize, value: Self) {
@@ -99,8 +102,8 @@ impl Word for Block {
 
 impl Word for u64 {
     #[inline]
-    fn kept(self, keep: bool) -> Self {
-        self & 0u64.wrapping_sub(u64::from(keep))
+    fn masked(self, mask: u64) -> Self {
+        self & mask
     }
 
     fn zeros(count: usize) -> Vec<Self> {
@@ -166,8 +169,9 @@ pub trait Code {
         out
     }
 
-    /// Adds G·noise to `sums`: to as many as there are, the first ones first.
-    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, sums: &mut [W])
+    /// Adds G·noise to `sums`: to as many as there are, the first ones first. In more `parts` than one it may take
+    /// less memory, and more time.
+    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, _parts: usize, sums: &mut [W])
     where
         Self: Sized,
     {
@@ -319,8 +323,13 @@ mod tests {
         for count in [expected.len(), expected.len() / 3] {
             let before: Vec<Block> = (0..count).map(|_| prg.block()).collect();
             let mut sums = before.clone();
-            code.add_sparse(&sparse, &mut sums);
+            code.add_sparse(&sparse, 1, &mut sums);
             assert!((0..count).all(|i| sums[i] == before[i] ^ expected[i]), "{noise}, {blocks}, {count}");
+            for parts in [2, 3] {
+                code.add_sparse(&sparse, parts, &mut sums);
+                code.add_sparse(&sparse, 1, &mut sums);
+                assert!((0..count).all(|i| sums[i] == before[i] ^ expected[i]), "{parts} parts");
+            }
         }
     }
 

@@ -302,11 +302,11 @@ impl Code for AnyCode {
         }
     }
 
-    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, sums: &mut [W]) {
+    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, parts: usize, sums: &mut [W]) {
         match self {
-            Self::Random(code) => code.add_sparse(noise, sums),
-            Self::Accumulate(code) => code.add_sparse(noise, sums),
-            Self::Convolute(code) => code.add_sparse(noise, sums),
+            Self::Random(code) => code.add_sparse(noise, parts, sums),
+            Self::Accumulate(code) => code.add_sparse(noise, parts, sums),
+            Self::Convolute(code) => code.add_sparse(noise, parts, sums),
         }
     }
 }

@@ -157,8 +157,8 @@ impl vesica_crypto::memory::Blank for Bit {
 
 impl Word for Bit {
     #[inline]
-    fn kept(self, keep: bool) -> Self {
-        Self(self.0 & u8::from(keep))
+    fn masked(self, mask: u64) -> Self {
+        Self(self.0 & mask as u8)
     }
 }
 

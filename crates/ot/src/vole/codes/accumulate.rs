@@ -33,9 +33,6 @@ use super::{AHEAD, Code, Intake, Word, append, log2_sum, make_room};
 /// Blocks that one call compresses: their results stay in the first-level cache.
 const BATCH: usize = 64;
 
-/// Parts in which sparse noise is compressed: each takes some of the buckets of the last permutation.
-const PARTS: usize = 2;
-
 /// A code drawn from the family.
 pub struct Accumulate {
     outputs: usize,
@@ -134,9 +131,9 @@ impl Code for Accumulate {
         out
     }
 
-    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, sums: &mut [W]) {
+    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, parts: usize, sums: &mut [W]) {
         if self.permutations.len() > 1 && noise.fits_marks() {
-            self.add_marked(noise, sums);
+            self.add_marked(noise, parts, sums);
         } else {
             super::add_dense(self, noise, sums);
         }
@@ -209,15 +206,14 @@ impl Accumulate {
 
     /// [`Code::add_sparse`] with marks in place of the first words. Those of the last of two rounds are made in
     /// parts.
-    fn add_marked<W: Word>(&self, noise: &Sparse<'_, W>, sums: &mut [W]) {
+    fn add_marked<W: Word>(&self, noise: &Sparse<'_, W>, parts: usize, sums: &mut [W]) {
         let [first, second] = [&self.permutations[0], &self.permutations[1]];
-        let (last, parts) = (self.last(), if self.permutations.len() == 2 { PARTS } else { 1 });
+        let (last, parts) = (self.last(), if self.permutations.len() == 2 { parts.max(1) } else { 1 });
         let (marks, steps) = (noise.marks(first), noise.sums());
         let (mut blocks, mut filled) = (Blocks::new(self.outputs), 0);
         let of_part = |count: usize, part: usize| part * count / parts..(part + 1) * count / parts;
         let lengths = (0..parts).map(|part| second.range(of_part(second.count(), part)).len());
-        // Behind the words of a part, what belongs to others is written over and over.
-        let (mut room, mut scratch) = (W::zeros(lengths.max().unwrap_or(0) + 1), Vec::new());
+        let (mut room, mut scratch) = (W::zeros(lengths.max().unwrap_or(0) + MAX_BUCKETS), Vec::new());
         for part in 0..parts {
             scatter_marked([first, second], of_part(second.count(), part), &marks, &steps, &mut room);
             for pair in self.permutations[1..].windows(2) {
@@ -244,7 +240,7 @@ impl Accumulate {
 }
 
 /// Reads marks in the new order of the first permutation, and puts the sums of what they stand for into some buckets
-/// of the second one. The last word of the room takes what belongs to other buckets.
+/// of the second one. The room ends with a word for each bucket, which takes what belongs to another part.
 fn scatter_marked<W: Word>(
     [first, second]: [&Permutation; 2],
     of: Range<usize>,
@@ -253,7 +249,8 @@ fn scatter_marked<W: Word>(
     room: &mut [W],
 ) {
     let begin = second.range(of.clone()).start;
-    let (mut next, mut by) = ([room.len() as u32 - 1; MAX_BUCKETS], [0; MAX_BUCKETS]);
+    let (mut next, mut by): ([u32; MAX_BUCKETS], _) =
+        (core::array::from_fn(|bucket| (room.len() - MAX_BUCKETS + bucket) as u32), [0; MAX_BUCKETS]);
     for bucket in of {
         (next[bucket], by[bucket]) = ((second.range(bucket..bucket).start - begin) as u32, 1);
     }

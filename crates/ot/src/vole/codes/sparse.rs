@@ -70,5 +70,5 @@ impl<W: Word> Sparse<'_, W> {
 #[inline(always)]
 pub(super) fn marked<W: Word>(sums: &[W], mark: u16) -> W {
     let number = usize::from(mark >> 1);
-    sums[number] ^ (sums[number] ^ sums[number + 1]).kept(mark & 1 == 1)
+    sums[number] ^ (sums[number] ^ sums[number + 1]).masked(0u64.wrapping_sub(u64::from(mark & 1)))
 }
