@@ -8,7 +8,7 @@ from typing import NamedTuple
 __all__ = ["Requirements", "bound", "requirements"]
 
 _ITEMS_OF_A_PART = 1 << 20
-_PART_BYTES = 322_000_000
+_PART_BYTES = 294_000_000
 """Memory of a part of 2^20 items in Rust: `vole`, against malicious parties."""
 _WORKER_BYTES = 200_000_000
 """Memory of a Python worker with Arrow."""

@@ -100,11 +100,11 @@ fn the_measured_cell_behind_a_time_is_named() {
     assert!(text.contains("; of `ot-phasing, σ = 32`: these parameters were not measured"), "{text}");
 }
 
-/// The figures are those of the contract: 1057277 keys a part, 12 lanes in 4 GiB and two in one.
+/// The figures are those of the contract: 1057277 keys a part, 13 lanes in 4 GiB and two in one.
 #[test]
 fn within_a_budget_the_parts_what_is_played_at_once_and_the_disk_are_told() {
     let huge = ["--receiver", "2^30", "--sender", "2^30", "--security", "malicious", "--threads", "16"];
-    for (budget, lanes) in [("1G", 2), ("4G", 12)] {
+    for (budget, lanes) in [("1G", 2), ("4G", 13)] {
         let plan = json(&[&huge[..], &["--memory", budget]].concat());
         assert_eq!((&plan["parts"]["count"], &plan["parts"]["receiver"]), (&1024.into(), &1_057_277.into()));
         assert_eq!(plan["parts"]["lanes"], lanes, "{budget}");

@@ -77,7 +77,7 @@ pub static ENTRY: Entry = Entry::new(
 })
 .messages(costs::MESSAGES)
 .memory(
-    "receiver 130·n_r + (32 + 2·p)·n_s, sender 100·n_r + 70·n_s, 90 MB, and with payloads 16·n_r, 20·n_s",
+    "receiver 90·n_r + (32 + 2·p)·n_s, sender 60·n_r + 75·n_s, 90 MB, and with payloads 16·n_r, 20·n_s",
     costs::memory,
 )
 .max_tested_keys(|shape| max_malicious_items(shape.sizes.receiver, 64) as u64);

@@ -102,8 +102,8 @@ pub(super) fn memory(shape: &Shape) -> Memory {
         _ => [16 * receiver + 2 * payload * sender, 20 * sender],
     };
     Memory {
-        receiver: 130 * receiver + 32 * sender + mine + PIECE,
-        sender: 100 * receiver + 70 * sender + theirs + PIECE,
+        receiver: 90 * receiver + 32 * sender + mine + PIECE,
+        sender: 60 * receiver + 75 * sender + theirs + PIECE,
     }
 }
 
