@@ -9,6 +9,8 @@
 use core::arch::x86_64::*;
 use core::hint::black_box;
 
+use zeroize::Zeroize;
+
 use super::{BLOCKS, TileRow};
 use crate::block::Block;
 
@@ -26,6 +28,14 @@ const QUADS: usize = 4;
 
 /// A part of a stream.
 type Vectors = [__m512i; VECTORS];
+
+/// The same in vectors of 256 bits.
+type Halves = [__m256i; HALVES];
+
+/// The most bits that number a key.
+const MOST_BITS: usize = 8;
+
+const EMPTY: TileRow = [Block::ZERO; BLOCKS];
 
 /// Adds up the streams of four quads; a function would not be inlined everywhere.
 macro_rules! add_sixteen {
@@ -173,51 +183,120 @@ fn store_wide(row: &mut TileRow, vectors: [__m512i; VECTORS]) {
     }
 }
 
-/// Two keys at a time, four vectors each; their sum is added for each higher bit of their number.
+/// Two keys at a time, four vectors each: all of them and a round key of either fit the registers.
 #[target_feature(enable = "vaes,avx2")]
+#[expect(clippy::needless_range_loop, reason = "iterators are not inlined here by every build")]
 pub(super) fn middle(rounds: &[[Block; 11]], first: u64, sum: &mut TileRow, weighted: &mut [TileRow]) {
-    let (pairs, single) = rounds.as_chunks::<2>();
     let numbers = _mm256_set_epi64x(0, first.wrapping_add(1) as i64, 0, first as i64);
     let mut counters = [numbers; HALVES];
     for i in 1..HALVES {
         counters[i] = _mm256_add_epi64(counters[i - 1], _mm256_set_epi64x(0, 2, 0, 2));
     }
-    for (number, keys) in pairs.iter().enumerate() {
-        let mut x = [counters; 2];
-        for (x, keys) in x.iter_mut().zip(keys) {
-            for x in x {
-                *x = _mm256_xor_si256(*x, splat_twice(&keys[0]));
-            }
-        }
-        for round in 1..10 {
-            for (x, keys) in x.iter_mut().zip(keys) {
-                for x in x {
-                    *x = _mm256_aesenc_epi128(*x, splat_twice(&keys[round]));
-                }
-            }
-        }
-        for (x, keys) in x.iter_mut().zip(keys) {
-            for x in x {
-                *x = _mm256_aesenclast_epi128(*x, splat_twice(&keys[10]));
-            }
-        }
-        let [even, odd] = x;
+    let (pairs, mut waiting) = (rounds.as_chunks::<2>().0, [EMPTY; MOST_BITS]);
+    for number in 0..pairs.len() {
+        let [even, odd] = two_streams(&pairs[number], &counters);
         let mut both = even;
         for i in 0..HALVES {
             both[i] = _mm256_xor_si256(even[i], odd[i]);
         }
-        add_vectors(sum, &both);
-        for (bit, weighted) in weighted.iter_mut().enumerate() {
-            if bit == 0 {
-                add_vectors(weighted, &odd);
-            } else if number >> (bit - 1) & 1 == 1 {
-                add_vectors(weighted, &both);
-            }
+        add_vectors(&mut weighted[0], &odd);
+        add_up(2 * number + 1, 1, both, &mut waiting, sum, weighted);
+    }
+    waiting.as_flattened_mut().zeroize();
+}
+
+/// The streams of two keys.
+#[target_feature(enable = "vaes,avx2")]
+#[inline]
+#[expect(clippy::needless_range_loop, reason = "iterators are not inlined here by every build")]
+fn two_streams(keys: &[[Block; 11]; 2], counters: &Halves) -> [Halves; 2] {
+    let mut x = [*counters; 2];
+    for k in 0..2 {
+        let key = splat_twice(&keys[k][0]);
+        for i in 0..HALVES {
+            x[k][i] = _mm256_xor_si256(x[k][i], key);
         }
     }
-    if !single.is_empty() {
-        narrow(single, first, sum, weighted);
+    // How many rounds there are is not known to the compiler.
+    let (mut round, last) = (1, black_box(10).min(10));
+    while round < last {
+        for k in 0..2 {
+            let key = splat_twice(&keys[k][round]);
+            for i in 0..HALVES {
+                x[k][i] = _mm256_aesenc_epi128(x[k][i], key);
+            }
+        }
+        round += 1;
     }
+    for k in 0..2 {
+        let key = splat_twice(&keys[k][10]);
+        for i in 0..HALVES {
+            x[k][i] = _mm256_aesenclast_epi128(x[k][i], key);
+        }
+    }
+    x
+}
+
+/// A key at a time, eight vectors.
+#[target_feature(enable = "aes,avx2")]
+#[expect(clippy::needless_range_loop, reason = "iterators are not inlined here by every build")]
+pub(super) fn narrow(rounds: &[[Block; 11]], first: u64, sum: &mut TileRow, weighted: &mut [TileRow]) {
+    let mut waiting = [EMPTY; MOST_BITS];
+    for number in 0..rounds.len() {
+        let stream = one_stream(&rounds[number], first);
+        let mut halves = [_mm256_setzero_si256(); HALVES];
+        for i in 0..HALVES {
+            halves[i] = _mm256_set_m128i(stream[2 * i + 1], stream[2 * i]);
+        }
+        add_up(number, 0, halves, &mut waiting, sum, weighted);
+    }
+    waiting.as_flattened_mut().zeroize();
+}
+
+/// The stream of a key.
+#[target_feature(enable = "aes,avx2")]
+#[inline]
+#[expect(clippy::needless_range_loop, reason = "iterators are not inlined here by every build")]
+fn one_stream(key: &[Block; 11], first: u64) -> [__m128i; BLOCKS] {
+    let mut x = [load(&key[0]); BLOCKS];
+    for i in 0..BLOCKS {
+        x[i] = _mm_xor_si128(x[i], _mm_set_epi64x(0, first.wrapping_add(i as u64) as i64));
+    }
+    // How many rounds there are is not known to the compiler.
+    let (mut round, last) = (1, black_box(10).min(10));
+    while round < last {
+        let key = load(&key[round]);
+        for i in 0..BLOCKS {
+            x[i] = _mm_aesenc_si128(x[i], key);
+        }
+        round += 1;
+    }
+    let last = load(&key[10]);
+    for i in 0..BLOCKS {
+        x[i] = _mm_aesenclast_si128(x[i], last);
+    }
+    x
+}
+
+/// Adds up rows that come in the order of their numbers, as a binary counter counts: `row` is the sum of the keys
+/// whose numbers differ from `number` below `bit` alone. A sum that has the next bit meets the waiting one that lacks
+/// it. So a row is added once for each bit that ends, and not for each bit of its number.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn add_up(
+    number: usize,
+    mut bit: usize,
+    mut row: Halves,
+    waiting: &mut [TileRow; MOST_BITS],
+    sum: &mut TileRow,
+    weighted: &mut [TileRow],
+) {
+    while number >> bit & 1 == 1 {
+        add_vectors(&mut weighted[bit], &row);
+        add_row(&mut row, &waiting[bit]);
+        bit += 1;
+    }
+    store_halves(if bit < weighted.len() { &mut waiting[bit] } else { sum }, &row);
 }
 
 #[target_feature(enable = "avx2")]
@@ -226,42 +305,33 @@ fn splat_twice(key: &Block) -> __m256i {
     _mm256_broadcastsi128_si256(load(key))
 }
 
+/// Adds the vectors to the row.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn add_vectors(row: &mut TileRow, stream: &[__m256i; HALVES]) {
-    let bytes = Block::slice_as_mut_bytes(row).as_chunks_mut::<32>().0;
+fn add_vectors(row: &mut TileRow, vectors: &Halves) {
+    let mut sum = *vectors;
+    add_row(&mut sum, row);
+    store_halves(row, &sum);
+}
+
+/// Adds the row to the vectors.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn add_row(vectors: &mut Halves, row: &TileRow) {
+    let bytes = Block::slice_as_bytes(row).as_chunks::<32>().0;
     for i in 0..HALVES {
-        // SAFETY: 32 readable and writable bytes; neither access has an alignment.
-        unsafe {
-            let sum = _mm256_xor_si256(_mm256_loadu_si256(bytes[i].as_ptr().cast()), stream[i]);
-            _mm256_storeu_si256(bytes[i].as_mut_ptr().cast(), sum);
-        }
+        // SAFETY: 32 readable bytes; the load has no alignment.
+        vectors[i] = _mm256_xor_si256(vectors[i], unsafe { _mm256_loadu_si256(bytes[i].as_ptr().cast()) });
     }
 }
 
-#[target_feature(enable = "aes,avx2")]
-pub(super) fn narrow(rounds: &[[Block; 11]], first: u64, sum: &mut TileRow, weighted: &mut [TileRow]) {
-    for (x, rounds) in rounds.iter().enumerate() {
-        let mut stream = [_mm_setzero_si128(); BLOCKS];
-        for (number, stream) in (first..).zip(&mut stream) {
-            *stream = _mm_xor_si128(_mm_set_epi64x(0, number as i64), load(&rounds[0]));
-        }
-        for round in &rounds[1..10] {
-            let round = load(round);
-            for stream in &mut stream {
-                *stream = _mm_aesenc_si128(*stream, round);
-            }
-        }
-        let last = load(&rounds[10]);
-        for stream in &mut stream {
-            *stream = _mm_aesenclast_si128(*stream, last);
-        }
-        add(sum, &stream);
-        for (bit, weighted) in weighted.iter_mut().enumerate() {
-            if x >> bit & 1 == 1 {
-                add(weighted, &stream);
-            }
-        }
+#[target_feature(enable = "avx2")]
+#[inline]
+fn store_halves(row: &mut TileRow, vectors: &Halves) {
+    let bytes = Block::slice_as_mut_bytes(row).as_chunks_mut::<32>().0;
+    for i in 0..HALVES {
+        // SAFETY: 32 writable bytes; the store has no alignment.
+        unsafe { _mm256_storeu_si256(bytes[i].as_mut_ptr().cast(), vectors[i]) }
     }
 }
 
@@ -270,14 +340,4 @@ pub(super) fn narrow(rounds: &[[Block; 11]], first: u64, sum: &mut TileRow, weig
 fn load(block: &Block) -> __m128i {
     // SAFETY: sixteen readable bytes; the load has no alignment.
     unsafe { _mm_loadu_si128(block.as_bytes().as_ptr().cast()) }
-}
-
-#[target_feature(enable = "avx2")]
-#[inline]
-fn add(row: &mut TileRow, stream: &[__m128i; BLOCKS]) {
-    for (block, stream) in row.iter_mut().zip(stream) {
-        let sum = _mm_xor_si128(load(block), *stream);
-        // SAFETY: sixteen writable bytes; the store has no alignment.
-        unsafe { _mm_storeu_si128(block.as_mut_bytes().as_mut_ptr().cast(), sum) }
-    }
 }
