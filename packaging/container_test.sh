@@ -4,10 +4,13 @@
 #
 # Where no container engine answers, the script takes the steps of the Dockerfile itself, as root, in clean roots of Debian
 # that debootstrap makes. The image `rust` is played by such a root with a C compiler and the Rust of this machine.
+# PLAYED_IMAGES=1 is for an engine that cannot pull: it gets such roots under the names of the images that it lacks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 profile=${PROFILE:-quick-build}
 place=${CARGO_TARGET_DIR:-$PWD/target}/container
+
+. packaging/debian_root.sh
 
 fail() { echo "container_test.sh: $*" >&2; exit 1; }
 
@@ -15,33 +18,46 @@ engine=
 for candidate in docker podman; do
 	if timeout 20 $candidate info >/dev/null 2>&1; then engine=$candidate && break; fi
 done
-if [ -z "$engine" ]; then
-	[ "$(id -u)" = 0 ] || fail "no container engine answers; without one this test is for root"
-	# The mounts end with this script.
-	[ -n "${OWN_MOUNTS:-}" ] || OWN_MOUNTS=1 exec unshare --mount --propagation private "$0" "$@"
+if [ -z "$engine" ] || [ -n "${PLAYED_IMAGES:-}" ]; then
+	[ "$(id -u)" = 0 ] || fail "without a container engine and its images this test is for root"
+fi
+# Without an engine there are mounts, which end with this script.
+if [ -z "$engine" ] && [ -z "${OWN_MOUNTS:-}" ]; then
+	OWN_MOUNTS=1 exec unshare --mount --propagation private "$0" "$@"
 fi
 
-debian() {
-	[ ! -e "$place/debian.done" ] || return 0
-	command -v debootstrap >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends debootstrap; }
-	rm -rf "$place/debian"
-	debootstrap --variant=minbase bookworm "$place/debian" >"$place/debootstrap.log" ||
-		{ tail "$place/debootstrap.log" >&2; fail "debootstrap"; }
-	touch "$place/debian.done"
+# What the image `rust` has for C; the Dockerfile installs nothing for it.
+c_compiler=(ca-certificates gcc libc6-dev)
+
+# import IMAGE ROOT [CHANGE]
+import() {
+	echo "==> $1 is played by a root that debootstrap made"
+	tar -C "$2" -c . | "$engine" import ${3:+--change "$3"} - "$1"
+}
+
+# Cargo has its crates from this machine, so that the build needs no network.
+play_images() {
+	local base=docker.io/library/debian:bookworm-slim build=$place/rust rust
+	rust=docker.io/library/rust:$(sed -n 's/^ARG RUST=//p' packaging/Dockerfile)-slim-bookworm
+	mkdir -p "$place"
+	debian
+	"$engine" image inspect "$base" >/dev/null 2>&1 || import "$base" "$place/debian"
+	"$engine" image inspect "$rust" >/dev/null 2>&1 || {
+		"${CARGO:-cargo}" fetch --locked --quiet
+		rm -rf "$build"
+		cp -a "$place/debian" "$build"
+		install_packages "$build" "${c_compiler[@]}"
+		cp -a "$(rustc --print sysroot)"/{bin,lib} "$build/usr/local"
+		install -d "$build/usr/local/cargo"
+		cp -a "${CARGO_HOME:-$HOME/.cargo}/registry" "$build/usr/local/cargo"
+		import "$rust" "$build" "ENV CARGO_HOME=/usr/local/cargo CARGO_NET_OFFLINE=true"
+		rm -rf "$build"
+	}
 }
 
 # The state of the Dockerfile so far: the root of this stage, those of named stages, and what later steps see.
 root='' workdir=/ user=0:0 entrypoint='' environment=() rust=()
 declare -A stages arguments=([PROFILE]=$profile)
-
-system_mounts() {
-	mount -t proc proc "$1/proc"
-	local device
-	for device in null zero random urandom; do
-		[ -e "$1/dev/$device" ] || touch "$1/dev/$device"
-		mount --bind "/dev/$device" "$1/dev/$device"
-	done
-}
 
 # inside COMMAND…: in this stage's root, with this stage's user, folder and environment alone.
 inside() {
@@ -63,9 +79,7 @@ from() {
 	case $image in
 	debian:bookworm-slim) ;;
 	rust:*-slim-bookworm)
-		cp /etc/resolv.conf "$root/etc/resolv.conf"
-		inside sh -c 'apt-get update -qq && apt-get install -y -qq --no-install-recommends ca-certificates gcc libc6-dev' \
-			>"$place/apt.log" 2>&1 || { tail "$place/apt.log" >&2; fail "apt-get"; }
+		install_packages "$root" "${c_compiler[@]}"
 		mkdir -p "$root"/usr/local/{cargo,rustup} "$root/src/target" "$place/cargo"
 		mount --bind "${CARGO_HOME:-$HOME/.cargo}" "$root/usr/local/cargo"
 		mount --bind "${RUSTUP_HOME:-$HOME/.rustup}" "$root/usr/local/rustup"
@@ -175,6 +189,7 @@ two_containers() {
 		chown -R 10001:10001 "$work/$party"
 		contained "$work/$party" keygen --output /data/identity.pem >"$work/$party.pub"
 	done
+	: >"$work/screen"
 	contained "$work/newsletter" send --input newsletter.csv --key mail:email --listen 127.0.0.1:0 --timeout 60s \
 		--peer "$(cat "$work/shop.pub")" 2>"$work/screen" &
 	sent=$!
@@ -196,6 +211,7 @@ two_containers() {
 }
 
 if [ -n "$engine" ]; then
+	[ -z "${PLAYED_IMAGES:-}" ] || play_images
 	"$engine" build --file packaging/Dockerfile --build-arg PROFILE="$profile" --tag vesica-test .
 else
 	build_without_engine
