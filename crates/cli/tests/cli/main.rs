@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod allowance;
 mod assist;
 mod audit;
 mod base_ots;

@@ -25,14 +25,14 @@ const DEEP: usize = 6_000;
 
 /// The direction of a stream: from who connects, or to it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum From {
+pub(crate) enum From {
     Caller,
     Callee,
 }
 
 /// What is done to a stream of a part.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Act {
+pub(crate) enum Act {
     /// A bit is flipped.
     Flip,
     /// The connection ends.
@@ -51,25 +51,27 @@ enum Act {
 
 /// Somebody in the middle: what he does, after how many bytes, to which stream, of which connections.
 #[derive(Clone, Copy, Debug)]
-struct Middle {
-    act: Act,
-    at: usize,
-    from: From,
-    chosen: fn(usize) -> bool,
+pub(crate) struct Middle {
+    pub(crate) act: Act,
+    pub(crate) at: usize,
+    pub(crate) from: From,
+    pub(crate) chosen: fn(usize) -> bool,
     /// The first connection of a part.
-    first: usize,
+    pub(crate) first: usize,
 }
 
 /// What the streams of all connections share.
 #[derive(Default)]
-struct Shared {
+pub(crate) struct Shared {
     /// Where the streams lead that wait for another one's place.
     places: Mutex<Vec<Option<TcpStream>>>,
     changed: Condvar,
     /// What the first part's connection has carried.
     recorded: Mutex<Vec<u8>>,
     /// How often something was done.
-    done: AtomicUsize,
+    pub(crate) done: AtomicUsize,
+    /// Bytes of each stream of a part in the chosen direction that has come to its end.
+    pub(crate) whole: Mutex<Vec<usize>>,
 }
 
 impl Shared {
@@ -89,7 +91,7 @@ impl Shared {
 
 impl Middle {
     /// Passes on all connections to that address.
-    fn start(self, to: String) -> (String, Arc<Shared>) {
+    pub(crate) fn start(self, to: String) -> (String, Arc<Shared>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let shared = Arc::<Shared>::default();
@@ -105,21 +107,33 @@ impl Middle {
                         From::Callee => (clone(&callee), clone(&caller)),
                     };
                     let (shared, acts) = (shared.clone(), from == self.from && (self.chosen)(number));
-                    let records = from == self.from && number == self.first;
-                    thread::spawn(move || self.pass(ends, &shared, acts, records));
+                    let counts = from == self.from && number >= self.first;
+                    let records = counts && number == self.first;
+                    thread::spawn(move || self.pass(ends, &shared, acts, (counts, records)));
                 }
             }
         });
         (address, kept)
     }
 
-    fn pass(self, (mut from, mut to): (TcpStream, TcpStream), shared: &Shared, acts: bool, records: bool) {
+    fn pass(
+        self,
+        (mut from, mut to): (TcpStream, TcpStream),
+        shared: &Shared,
+        acts: bool,
+        (counts, records): (bool, bool),
+    ) {
         let (started, mut passed, mut acted) = (Instant::now(), 0, !acts);
         from.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         let mut buffer = [0; 4096];
         while started.elapsed() < BOUND {
             let mut bytes = match from.read(&mut buffer) {
-                Ok(0) => break,
+                Ok(0) => {
+                    if counts {
+                        shared.whole.lock().unwrap().push(passed);
+                    }
+                    break;
+                }
                 Ok(length) => buffer[..length].to_vec(),
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => continue,
                 Err(_) => break,
