@@ -459,6 +459,29 @@ fn those_who_have_met_meet_again_under_other_keys() {
     assert_eq!(receive(&mut there, 4).unwrap(), b"PART");
 }
 
+/// A run is taken up under the keys of the identities and the name of a run, as it was begun.
+#[test]
+fn a_run_is_taken_up_as_it_was_begun() {
+    let (one, two) = identities();
+    let (one_key, two_key) = (key(&one), key(&two));
+    let (sender, place) = mpsc::channel();
+    let here = thread::spawn(move || {
+        let (run, place) = meet_here((&one, &two_key), &sender);
+        drop(run);
+        place.take_up(b"again", &patient(), &mut rng(2), &mut |_| ()).unwrap().unwrap()
+    });
+    let to = Address::Connect(place.recv().unwrap().to_string());
+    let security = ConnectionSecurity::Tls { identity: &two, peer: &one_key };
+    let meets = |said: &[u8], seed| {
+        let met = meet_to_stay(&to, &security, said, &patient(), &mut rng(seed), &mut |_| ());
+        met.unwrap().0
+    };
+    drop(meets(b"RUN", 3));
+    let mut run = meets(b"AGAIN", 4);
+    assert_eq!(receive(&mut run, 5).unwrap(), b"again");
+    assert_eq!(receive(&mut here.join().unwrap(), 5).unwrap(), b"AGAIN");
+}
+
 /// A side that takes up the run listens for nothing else. Whoever opens a part meanwhile is turned away, and comes again.
 #[test]
 fn flaw_a_part_is_opened_while_the_run_is_taken_up() {

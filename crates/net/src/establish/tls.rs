@@ -307,6 +307,27 @@ mod tests {
         assert_eq!(client.tls13_tickets_received(), 0);
     }
 
+    /// A connection of one kind passes for none of another, also under the same keys.
+    #[test]
+    fn runs_parts_and_relays_have_names_of_their_own() {
+        let (one, two) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+        let kinds = |mine: &Identity, theirs: &Identity| {
+            let peer = *theirs.public_key();
+            [Tls::new(mine, &[peer]), Tls::of_part(mine, peer), Tls::to_relay(mine, peer)].map(Result::unwrap)
+        };
+        let (clients, servers) = (kinds(&one, &two), kinds(&two, &one));
+        let names: [&[u8]; 3] = [b"vesica/2", b"vesica-part/2", b"vesica-relay/2"];
+        assert_eq!(clients.each_ref().map(Tls::alpn), names);
+        for (here, there) in (0..3).flat_map(|here| (0..3).map(move |there| (here, there))) {
+            let (mut client, _) = clients[here].connection(Role::Client).unwrap();
+            let (mut server, _) = servers[there].connection(Role::Server).unwrap();
+            let mut exchange =
+                || pass(&mut client, &mut server).and_then(|()| pass(&mut server, &mut client));
+            let met = (0..3).try_for_each(|_| exchange());
+            assert_eq!(met.is_ok(), here == there, "{here} {there}: {met:?}");
+        }
+    }
+
     /// What our listener makes of a TLS client with this configuration.
     fn judged(tls: Tls, config: ClientConfig) -> Trouble {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -239,6 +239,24 @@ fn a_round_that_is_over_ends_the_waiting_for_its_parts() {
 }
 
 #[test]
+fn a_round_that_is_over_does_not_begin_again_where_an_earlier_one_is_said_to_be() {
+    let (relay, [one, two]) = scene(|_| ());
+    let mut grant = Raw::new(&relay, &one.identity);
+    let over = [2, 0].map(|round| wire::Sign::Over { round }.encode()).concat();
+    grant.say(&[join_grant(&one), over].concat());
+    relay.until(|event| matches!(event, RelayEvent::Granted { .. }));
+    let closed = Reply::Closed.encode();
+    assert!(one.raw(&relay, &two, 3, 0).hear_all().ends_with(&closed), "the relay has heard the first one");
+    thread::sleep(SOON / 4);
+    for round in [0, 1, 2] {
+        assert_eq!(one.raw(&relay, &two, 3, round).hear_all(), closed, "{round}");
+    }
+    relay.stop.cancel();
+    drop(grant);
+    relay.end();
+}
+
+#[test]
 fn a_pair_outlasts_its_grants() {
     let (relay, [one, two]) = scene(|_| ());
     let grants = [one.grant(&[&relay]), two.grant(&[&relay])];

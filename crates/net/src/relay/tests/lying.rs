@@ -18,6 +18,28 @@ fn a_relay_that_talks_on_after_paired_is_none() {
     );
 }
 
+/// A party that goes on takes what follows for the partner's TLS.
+#[test]
+fn a_relay_that_pairs_another_part_or_says_another_bare_byte_is_none() {
+    for (part, bare) in [(0, 0), (1, 0), (ANY_PART, 0), (0, 1), (0, 0xff)] {
+        join_at(
+            &Times::default(),
+            |FakeRelay { tls, socket, .. }| {
+                let mut last = Vec::new();
+                say(tls, &Reply::Paired { part }.encode(), true, &mut last).unwrap();
+                last.push(bare);
+                socket.write_all(&last).unwrap();
+                // Until the party goes.
+                drop(socket.read_to_end(&mut Vec::new()));
+            },
+            |outcome, _| match (part, bare) {
+                (0, 0) => outcome.unwrap(),
+                _ => assert!(matches!(outcome, Err(JoinError::NotARelay)), "{part} {bare}: {outcome:?}"),
+            },
+        );
+    }
+}
+
 #[test]
 fn a_relay_that_falls_silent_is_lost() {
     let times = Times { beat: Duration::from_millis(50), silence: SOON, ..Times::default() };
