@@ -180,6 +180,12 @@ impl Spill {
         &self.0.file
     }
 
+    /// Goes on with this bucket number, for tests.
+    #[cfg(test)]
+    pub(crate) fn skip_bucket_numbers(&self, next: u32) {
+        self.0.next_bucket.store(next, Ordering::Relaxed);
+    }
+
     /// How many extents were ever used, for tests.
     #[cfg(test)]
     pub(crate) fn extents_used(&self) -> u32 {

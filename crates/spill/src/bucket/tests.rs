@@ -210,6 +210,40 @@ fn a_full_disk_is_an_error_of_the_disk() {
     assert!(matches!(buckets.finish(), Err(SpillError::Write { .. })));
 }
 
+/// What was written in part may be on the disk, so the same number would be another content under one nonce.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_number_of_a_block_that_failed_is_not_used_again() {
+    let full = File::options().read(true).write(true).open("/dev/full").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let spill = Spill::in_file(Directory::choose(Some(folder.path())).unwrap(), full, &mut rng()).unwrap();
+    let mut bucket = Written::new(&spill).unwrap();
+    let layout = Layout { label: LABEL, record: 8, block: Block::SMALL };
+    for failed in 1..=3 {
+        let written = bucket.append(&layout, &mut vec![7; 80], false);
+        assert!(matches!(written, Err(SpillError::Write { .. })));
+        assert_eq!(bucket.blocks, failed);
+    }
+}
+
+#[test]
+fn bucket_numbers_come_to_an_end_and_do_not_begin_again() {
+    let (_folder, spill) = spill();
+    let numbers = [(); 3].map(|()| spill.bucket_number().unwrap());
+    assert_eq!(numbers, [0, 1, 2]);
+    spill.skip_bucket_numbers(u32::MAX - 1);
+    assert_eq!(spill.bucket_number().unwrap(), u32::MAX - 1);
+    for _ in 0..3 {
+        assert!(matches!(spill.bucket_number(), Err(SpillError::TooMany)));
+    }
+    let mut buckets = spill.buckets(LABEL, 1, 8, Block::SMALL).unwrap();
+    buckets.push(0, &[7; 8]).unwrap();
+    assert!(
+        matches!(buckets.finish(), Err(SpillError::TooMany)),
+        "nothing is written under a number of before"
+    );
+}
+
 #[test]
 fn records_fit_a_block() {
     let (_folder, spill) = spill();
