@@ -80,4 +80,4 @@ def test_requirements() -> None:
     assert (needed.shuffle_partitions, requirements(10, 10).shuffle_partitions) == (1024, 200)
     assert requirements(10, 10).parts == 2 and requirements(10, 10, parts=64).parts == 64
     assert requirements(2**30, 2**30, cores=4, task_cpus=2).memory_overhead * 2 == needed.memory_overhead
-    assert "spark.executor.memoryOverhead      2250m" in str(needed)
+    assert "spark.executor.memoryOverhead      2120m" in str(needed)
