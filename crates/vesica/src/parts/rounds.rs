@@ -261,12 +261,22 @@ pub(crate) fn exchange_round(
     parts: usize,
     missing: &[u32],
 ) -> Result<(), SessionError> {
+    let mine = encode_round(round, parts, missing);
+    let step = Step { round, of: Of::Round };
+    run.exchange(step, mine.clone(), &mut |run| recv_round(run, &mine))
+}
+
+/// ROUND: the number of a round, and a bit for each part of the run.
+pub(super) fn encode_round(round: u16, parts: usize, missing: &[u32]) -> Vec<u8> {
     let mut bitmap = vec![0u8; parts.div_ceil(8)];
     missing.iter().for_each(|part| bitmap[*part as usize / 8] |= 1 << (part % 8));
-    let mine = [&round.to_le_bytes()[..], &bitmap].concat();
+    [&round.to_le_bytes()[..], &bitmap].concat()
+}
+
+/// Takes the partner's ROUND, which has to be this side's.
+pub(super) fn recv_round(run: &mut Connection, mine: &[u8]) -> Result<(), SessionError> {
     let mut theirs = vec![0; mine.len()];
-    let step = Step { round, of: Of::Round };
-    run.exchange(step, mine.clone(), &mut |run| Ok(run.recv_exact(&mut theirs)?))?;
+    run.recv_exact(&mut theirs)?;
     if theirs == mine { Ok(()) } else { Err(PartsError::Differ("parts to play").into()) }
 }
 
@@ -323,6 +333,9 @@ pub(crate) fn exchange_root(run: &mut Line<'_>, root: &[u8; 32], matches: u64) -
 
 #[cfg(test)]
 mod tests {
+    use vesica_encode::items::{Items, Width};
+    use vesica_protocols::{Outcome, Pending};
+
     use super::super::toss::Player;
     use super::*;
 
@@ -368,6 +381,47 @@ mod tests {
         book.begin(0).unwrap();
         assert_eq!(book.afford(&eight), Err(PartsError::Allowance { allowance: 8 }));
         Book::new(128).afford(&(0..128).collect::<Vec<_>>()).unwrap();
+    }
+
+    #[test]
+    fn an_attempt_that_shows_nothing_takes_off_itself_alone() {
+        let mut book = Book::new(2);
+        book.begin(1).unwrap();
+        let numbers = [(); 3].map(|()| book.begin(0).unwrap());
+        assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), 3, "each draws its own randomness");
+        assert_eq!((book.attempts(), book.repeated()), (4, 2));
+        for left in [1, 0, 0] {
+            book.show_nothing(0);
+            assert_eq!((book.attempts(), book.repeated()), (4, left));
+        }
+        book.begin(1).unwrap();
+        book.begin(0).unwrap();
+        assert_eq!(book.repeated(), 1, "the first attempt of a part that shows something is free");
+    }
+
+    /// What a side makes of those bytes that has this ROUND itself.
+    fn compared(mine: &[u8], bytes: &[u8]) -> Result<(), SessionError> {
+        let (mut run, mut theirs) = vesica_net::memory::pair(&vesica_channel::CancelToken::new());
+        theirs.send(bytes).and_then(|()| theirs.flush()).unwrap();
+        drop(theirs);
+        recv_round(&mut run, mine)
+    }
+
+    #[test]
+    fn a_round_has_a_number_and_a_bit_for_each_part_and_both_sides_mean_the_same() {
+        let mine = encode_round(0x0102, 11, &[0, 3, 9]);
+        assert_eq!(mine, [2, 1, 0b1001, 0b10]);
+        assert_eq!(compared(&mine, &mine), Ok(()));
+        for bit in 0..8 * mine.len() {
+            let mut theirs = mine.clone();
+            theirs[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(compared(&mine, &theirs), Err(PartsError::Differ("parts to play").into()), "{bit}");
+        }
+        for length in 0..mine.len() {
+            assert!(matches!(compared(&mine, &mine[..length]), Err(SessionError::Channel(_))), "{length}");
+        }
+        let lengths = [1, 8, 9, 65_536].map(|parts| encode_round(0, parts, &[]).len());
+        assert_eq!(lengths, [3, 3, 4, 8194], "as many bytes as the run has parts, whichever are played");
     }
 
     /// What a side makes of a list with these bytes, of three parts and five receipts at most.
@@ -419,6 +473,26 @@ mod tests {
             assert_eq!((book.missing(), book.matches()), (vec![1, 3], 7));
             assert_eq!(book.root(&[0; 32]), Err(PartsError::Missing { missing: 2, count: 4 }));
         }
+    }
+
+    /// The partner may have played another attempt with other keys.
+    #[test]
+    fn the_matches_are_those_of_the_attempts_that_count() {
+        let items = Items::of_keys(Width::Digest128, &["one", "two", "three"]).unwrap();
+        let mut book = Book::new(2);
+        for (part, receipt, item) in [(0, 1, 0), (0, 2, 1), (0, 3, 2), (1, 4, 2), (1, 5, 0)] {
+            let found = Outcome::Matches(items.matches(std::iter::once(item)));
+            let kept = Some(Kept::Pending(Pending::found(found)));
+            book.hold(part, Held { receipt: [receipt; 32], matches: receipt.into(), kept });
+        }
+        book.choose(&[(1, [4; 32]), (0, [2; 32])], Role::Receiver);
+        assert_eq!(book.matches(), 6);
+        let rows = |kept| match kept {
+            Some(Kept::Pending(pending)) => Pending::matches(pending).unwrap().into_rows(),
+            _ => panic!("each attempt has matches"),
+        };
+        let rows: Vec<Vec<u64>> = book.into_chosen().map(rows).collect();
+        assert_eq!(rows, [1, 2].map(|item| items.rows_of(item).collect::<Vec<_>>()));
     }
 
     #[test]

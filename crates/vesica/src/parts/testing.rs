@@ -34,6 +34,13 @@ pub fn taken_up(bytes: &[u8], tag: &[u8; 32]) -> Option<Vec<u8>> {
     Some(Step::decode(bytes, tag).ok()?.encode(tag))
 }
 
+/// ROUND, where this side plays these parts of so many.
+pub fn round(bytes: &[u8], round: u16, parts: usize, missing: &[u32]) -> Option<Vec<u8>> {
+    let mine = rounds::encode_round(round, parts, missing);
+    rounds::recv_round(&mut heard(bytes)?, &mine).ok()?;
+    Some(mine)
+}
+
 /// ENDED: a list of receipts of a run with so many parts, `most` of them at most.
 pub fn receipts(bytes: &[u8], parts: usize, most: usize) -> Option<Vec<u8>> {
     let receipts = rounds::recv_receipts(&mut heard(bytes)?, (parts, most)).ok()?;
