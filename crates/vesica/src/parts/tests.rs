@@ -27,6 +27,7 @@ use crate::{Error, local};
 
 mod bindings;
 mod broken;
+mod other_terms;
 mod several;
 
 thread_local! {
@@ -506,7 +507,8 @@ fn with_root(spoil: fn(&mut [u8; 32], &mut u64)) -> Box<Play> {
 fn another_root_or_number_of_matches_ends_the_run_with_76() {
     let sets = planted(Security::Malicious, 100, 100, 10);
     let settings = Settings { learns: Learns::Both, ..settings("vole", Security::Malicious, 3) };
-    let spoils: [fn(&mut [u8; 32], &mut u64); 2] = [|root, _| root[31] ^= 1, |_, matches| *matches += 1];
+    let spoils: [fn(&mut [u8; 32], &mut u64); 3] =
+        [|root, _| root[31] ^= 1, |root, _| *root = [0; 32], |_, matches| *matches += 1];
     for spoil in spoils {
         let [receiver, _] = both([&sets.receiver, &sets.sender], &settings, &[], &with_root(spoil));
         assert_eq!(receiver.exit_code(), 76, "{:?}", receiver.result);
