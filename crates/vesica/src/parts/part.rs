@@ -173,7 +173,7 @@ impl<'d> Table<'d, '_> {
 
     /// Whether the partner may have learnt something by what this side sent. A receiver that alone learns shows nothing, and
     /// what another side sends shows something only once the partner has sent what it asks about.
-    fn may_have_shown(&self, channel: &Connection) -> bool {
+    pub(super) fn may_have_shown(&self, channel: &Connection) -> bool {
         let agreed = self.division.agreed;
         let alone = agreed.role() == Role::Receiver && agreed.learns == Learns::Receiver;
         !alone && channel.traffic().payload_received > HEADER as u64

@@ -5,12 +5,14 @@ use std::thread;
 use arrow_array::{RecordBatch, StringArray};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use vesica_channel::Channel as _;
 use vesica_net::relay::RelayAddress;
-use vesica_net::{Identity, PartsAddress};
+use vesica_net::{Identity, NetError, PartCall, PartsAddress, memory};
 use vesica_table::Dialect;
 
 use super::*;
 use crate::job::{Destination, Job, TableArgs};
+use crate::parts::links::Links;
 use crate::parts::toss::{Job as Toss, Players};
 use crate::settings::{Choice, Wanted};
 
@@ -437,6 +439,57 @@ fn a_ticket_round_trips_without_what_a_task_does_not_need() {
         partner_slots: 1,
     };
     assert!(!format!("{outline:?}").contains("77"));
+}
+
+/// A connection that is there.
+struct Given(Mutex<Option<Connection>>);
+
+impl Links for Given {
+    fn comes_here(&self) -> bool {
+        false
+    }
+
+    fn open(&self, call: &PartCall<'_>, _: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
+        let mut given = self.0.lock().unwrap().take();
+        if let Some(given) = &mut given {
+            given.send(call.first).and_then(|()| given.flush())?;
+        }
+        Ok(given)
+    }
+}
+
+/// Two attempts must not draw the same. Here nothing else differs: the items, the part and the connection are the same.
+#[test]
+fn a_task_draws_from_the_randomness_that_it_is_given() {
+    let receipt = |seeds: [u64; 2]| {
+        let (here, there) = memory::pair(&CancelToken::new());
+        let play = |role, channel, seed| {
+            let Agreed { protocol, parameters, reason, parts, learns, .. } = ticket().agreed;
+            let choice = crate::plan::Choice { protocol, parameters, reason };
+            let sizes = Sizes { receiver: 3, sender: 3 };
+            let agreed = Agreed::of_task(role, choice, learns, sizes, parts);
+            let ticket = Ticket { agreed, ..ticket() }.encode().unwrap();
+            let mut task = Task::new(ticket.as_slice(), 4).unwrap();
+            // As many as there may be, so that no dummies are drawn.
+            for last in 0..3 {
+                let mut item = vec![255; task.item_bytes()];
+                item[8] = last;
+                task.add(4, &item, 0).unwrap();
+            }
+            let (links, rng) = (&mut Given(Mutex::new(Some(channel))), &mut StdRng::seed_from_u64(seed));
+            task.play_over(links, &CancelToken::new(), rng).receipt.unwrap().receipt
+        };
+        let play = &play;
+        thread::scope(|scope| {
+            let there = scope.spawn(move || play(Role::Sender, there, seeds[1]));
+            let here = play(Role::Receiver, here, seeds[0]);
+            assert_eq!(there.join().unwrap(), here);
+            here
+        })
+    };
+    assert_eq!(receipt([1, 2]), receipt([1, 2]));
+    let receipts = [[1, 2], [3, 2], [1, 3]].map(receipt);
+    assert_eq!(receipts.iter().collect::<HashSet<_>>().len(), 3);
 }
 
 #[test]

@@ -5,7 +5,8 @@ use vesica_channel::Digests;
 use vesica_net::{Identity, Nonces};
 
 use super::*;
-use crate::parts::part::{ANY, Header, asked, hash_attempt, receipt};
+use crate::parts::lanes::Seed;
+use crate::parts::part::{ANY, HEADER, Header, Table, asked, hash_attempt, receipt};
 use crate::parts::toss::{Coins, Job, Players};
 use crate::plan;
 
@@ -94,6 +95,40 @@ fn a_receipt_depends_on_the_attempt_both_digests_and_the_count() {
     assert_eq!(receipt(&of(Role::Sender, 1), &digests(3, 2), 4), base, "both sides compute the same");
 }
 
+/// A receiver that alone learns sends nothing that depends on what is asked of it.
+#[test]
+fn an_attempt_may_have_shown_something_once_the_partner_has_said_more_than_a_header() {
+    let settings = settings("vole", Security::Malicious, 2);
+    let cancel = CancelToken::new();
+    for (role, learns) in [Role::Receiver, Role::Sender]
+        .into_iter()
+        .flat_map(|role| [Learns::Receiver, Learns::Both].map(|learns| (role, learns)))
+    {
+        let mut agreed = agreed(role, [10, 10], 2);
+        agreed.learns = learns;
+        let keys = Identity::generate().unwrap();
+        let theirs = *keys.public_key();
+        let players = Players { mine: Player::process(1), theirs: Player::process(1) };
+        let coins = Coins { receiver: [1; 32], sender: [2; 32] };
+        let job = Job::new(&agreed, coins, (keys, theirs), players);
+        let division = Division { agreed: &agreed, set: PartSet::Elsewhere, job };
+        let reporter = Reporter::new(role, &settings, &cancel, &|_| ());
+        let (progress, options) = (PartProgress::new(&reporter), Options::default());
+        let conduct = Conduct { threads: 1, lanes: 1, options, reporter: &reporter };
+        let (seed, missing) = (Seed::draw(&mut StdRng::seed_from_u64(1)), &[0, 1][..]);
+        let (division, conduct, progress) = (&division, &conduct, &progress);
+        let table = Table { division, conduct, progress, round: 0, missing, threads: 1, seed };
+        let (mut here, mut there) = memory::pair(&cancel);
+        let mut hears = |bytes: usize| {
+            there.send(&vec![0; bytes]).and_then(|()| there.flush()).unwrap();
+            here.recv_exact(&mut vec![0; bytes]).unwrap();
+            table.may_have_shown(&here)
+        };
+        assert!(!hears(HEADER));
+        assert_eq!(hears(1), (role, learns) != (Role::Receiver, Learns::Receiver), "{role:?} {learns:?}");
+    }
+}
+
 #[test]
 fn a_connection_plays_a_part_of_the_round_that_both_sides_mean() {
     let header = |part| Header { tag: [1; 32], part, round: 3 };
@@ -112,6 +147,42 @@ fn a_connection_plays_a_part_of_the_round_that_both_sides_mean() {
     let mut foreign = header(ANY);
     foreign.tag[31] = 0;
     assert_eq!(asked(&header(5), &foreign, &played), Err(PartsError::Differ("run in mind")));
+}
+
+/// Threads are shared out among the parts that are played at once.
+#[test]
+fn a_partner_that_plays_no_part_at_once_ends_the_run_with_76() {
+    let sets = planted(Security::Malicious, 100, 100, 10);
+    let settings = settings("vole", Security::Malicious, 2);
+    fn idles(_: &Agreed, _: &Items, mut run: Connection, _: &mut dyn Links, _: &Conduct<'_>) -> Played {
+        run.send(&[&[0, 0, 0][..], &[1; 32]].concat()).and_then(|()| run.flush())?;
+        run.recv_exact(&mut [0; 36])?;
+        Ok(None)
+    }
+    let [receiver, _] = both([&sets.receiver, &sets.sender], &settings, &[], &idles);
+    assert!(matches!(receiver.result, Err(SessionError::Decode { what: "a commitment", .. })));
+    assert_eq!(receiver.exit_code(), 76);
+}
+
+/// Either side's coin alone makes another job, and keys are made for one run.
+#[test]
+fn each_side_draws_its_coin_and_its_key_anew() {
+    let tossed = |seeds: [u64; 2]| {
+        let (mut mine, mut theirs) = memory::pair(&CancelToken::new());
+        let toss = |role, run: &mut Connection, seed| {
+            let agreed = agreed(role, [10, 10], 2);
+            toss::agree(&agreed, Player::process(1), run, &mut StdRng::seed_from_u64(seed)).unwrap()
+        };
+        thread::scope(|scope| {
+            let there = scope.spawn(|| toss(Role::Sender, &mut theirs, seeds[1]));
+            let here = toss(Role::Receiver, &mut mine, seeds[0]);
+            let there = there.join().unwrap();
+            assert_eq!((here.id, here.tag), (there.id, there.tag));
+            assert_eq!((here.mine.public_key(), there.mine.public_key()), (&there.theirs, &here.theirs));
+            [here.id, *here.mine.public_key().as_bytes(), *there.mine.public_key().as_bytes()]
+        })
+    };
+    all_different(&[[1, 2], [3, 2], [1, 3]].map(tossed).concat());
 }
 
 /// A partner that says what it has heard would choose the coin together with this side.
