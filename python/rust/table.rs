@@ -81,6 +81,10 @@ impl Table<'_> {
 
 fn unreadable(name: &str, why: &str) -> Error {
     let message = format!("{name}: cannot be read as an Arrow table ({why})");
-    let remedy = "give every column one Arrow type; converting the table with pyarrow shows what is wrong";
+    // pandas gives its tables through pyarrow, which it does not bring.
+    let remedy = match why {
+        "ImportError" | "ModuleNotFoundError" => "install what the table needs for it: `pip install pyarrow`",
+        _ => "give every column one Arrow type; converting the table with pyarrow shows what is wrong",
+    };
     Error { kind: Kind::Input, phase: Phase::Read, ..Error::usage(message, remedy) }
 }

@@ -98,6 +98,8 @@ class Broken:
             yield pyarrow.record_batch({"email": ["a@x"]})
             raise ValueError("person7@example.org is not to my taste")
 
+        if self.at == "pyarrow":
+            raise ImportError("person7@example.org is not installed")
         if self.at == "once":
             raise ValueError("person7@example.org is not to my taste")
         return pyarrow.RecordBatchReader.from_batches(pyarrow.schema({"email": "string"}), rows()).__arrow_c_stream__()
@@ -108,6 +110,13 @@ def test_a_producer_that_fails(at: str) -> None:
     with pytest.raises(vesica.InputError) as raised:
         vesica.local(Broken(at), table("pandas", THEIRS), key="email:email")
     check(raised.value, "cannot be read as an Arrow table")
+    goes_on()
+
+
+def test_a_producer_without_pyarrow() -> None:
+    with pytest.raises(vesica.InputError) as raised:
+        vesica.local(Broken("pyarrow"), table("pandas", THEIRS), key="email:email")
+    check(raised.value, "(ImportError)", "pip install pyarrow")
     goes_on()
 
 
