@@ -45,6 +45,10 @@ wheel: setup ## Build the Python package as one wheel for every Python from 3.10
 		--disable-pip-version-check "$$(grep '^maturin==' python/tests/requirements.txt)"; }
 	python/clean_install.sh "$$(python/wheel.sh $(WHEEL_VENV)/bin/python $(PROFILE) $(TARGET)/packages)"
 
+.PHONY: notebook-test
+notebook-test: wheel ## Install the wheel on a clean Debian 12 without a compiler, and run the notebook
+	python/clean_debian.sh "$$(ls $(TARGET)/packages/vesica-*.whl)"
+
 .PHONY: test
 test: export VESICA_PROGRAM = $(TARGET)/ci/vesica
 test: setup fmt-check clippy doc release-test archive-test python-test ## Run everything that CI runs
