@@ -57,17 +57,19 @@ pub(crate) fn unpack_items<'py>(
     let [parts, items, fingerprints] = [array(parts)?, array(items)?, array(fingerprints)?];
     let wrong = || PyValueError::new_err("these are no packed rows of items");
     let parts = parts.as_primitive_opt::<Int32Type>().ok_or_else(wrong)?;
-    let (items, marks) = (bytes(&items)?, bytes(&fingerprints)?);
+    let (items, fingerprints) = (bytes(&items)?, bytes(&fingerprints)?);
     let (mut of, mut each, mut numbers) = (Vec::new(), BinaryBuilder::new(), Vec::new());
-    for row in (0..parts.len()).filter(|row| parts.is_valid(*row)) {
-        let (items, marks) = items.get(row).zip(marks.get(row)).ok_or_else(wrong)?;
-        let (marks, rest) = marks.as_chunks();
-        let width = items.len().checked_div(marks.len()).filter(|width| *width > 0).ok_or_else(wrong)?;
-        if !rest.is_empty() || items.len() % width != 0 || items.len() / width != marks.len() {
+    for row in 0..parts.len() {
+        let (items, fingerprints) = items.get(row).zip(fingerprints.get(row)).ok_or_else(wrong)?;
+        let (fingerprints, rest) = fingerprints.as_chunks();
+        let width =
+            items.len().checked_div(fingerprints.len()).filter(|width| *width > 0).ok_or_else(wrong)?;
+        let fits = items.len() % width == 0 && items.len() / width == fingerprints.len();
+        if parts.is_null(row) || !rest.is_empty() || !fits {
             return Err(wrong());
         }
         items.chunks_exact(width).for_each(|item| each.append_value(item));
-        numbers.extend(marks.iter().map(|mark| i64::from_le_bytes(*mark)));
+        numbers.extend(fingerprints.iter().map(|fingerprint| i64::from_le_bytes(*fingerprint)));
         of.resize(numbers.len(), parts.value(row));
     }
     let of = PrimitiveArray::<Int32Type>::from(of);
@@ -103,6 +105,7 @@ pub(crate) fn halves<'py>(
     let column = bytes(&array)?;
     let (mut first, mut second) = (Vec::new(), Vec::new());
     for packed in (0..array.len()).filter_map(|row| column.get(row)) {
+        whole(packed, width.bytes())?;
         let (one, other) = engine::halves(width, packed);
         first.extend(one);
         second.extend(other);
@@ -127,13 +130,24 @@ impl Distinct {
         let array = array(marks)?;
         let column = bytes(&array)?;
         let mut distinct = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        (0..array.len()).filter_map(|row| column.get(row)).for_each(|marks| distinct.add(marks));
+        for marks in (0..array.len()).filter_map(|row| column.get(row)) {
+            whole(marks, MARK)?;
+            distinct.add(marks);
+        }
         Ok(())
     }
 
     /// How many different marks there were, and the sum of their fingerprints modulo 2^64.
     fn count(&self, py: Python<'_>) -> (usize, i64) {
         py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).count())
+    }
+}
+
+/// A packed row has whole records of `width` bytes.
+fn whole(packed: &[u8], width: usize) -> PyResult<()> {
+    match packed.len().is_multiple_of(width) {
+        true => Ok(()),
+        false => Err(PyValueError::new_err(format!("a packed row is not of whole records of {width} bytes"))),
     }
 }
 

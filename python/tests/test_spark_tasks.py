@@ -99,6 +99,12 @@ def test_rows_that_are_not_packed_are_refused() -> None:
         _internal.unpack_items(part, part, part)
     with pytest.raises(ValueError, match="16 bytes, or 32"):
         _internal.halves(pa.array([b"a"], pa.binary()), 24)
+    with pytest.raises(ValueError, match="no packed rows"):
+        _internal.unpack_items(pa.array([None], pa.int32()), pa.array([b"a" * 32]), pa.array([b"b" * 8]))
+    with pytest.raises(ValueError, match="whole records"):
+        _internal.halves(pa.array([b"a" * 33], pa.binary()), 32)
+    with pytest.raises(ValueError, match="whole records"):
+        _internal.Distinct().add(pa.array([b"a" * 17], pa.binary()))
 
 
 def test_what_a_part_has_found_is_packed() -> None:

@@ -84,7 +84,8 @@ def receive(
 
     Args:
         df: The DataFrame. It is read three times, twice of these its key columns alone, so it should be a stored table, or
-            persisted. If it differs between two times, the run fails.
+            persisted. If its keys differ between the first two times, the run fails; the third time, when the matching rows
+            are read, is not compared with them.
         key: ``"COLUMN"`` or ``"COLUMN:RULE"``; a list of them for a composite key.
         workdir: A directory that the driver and all executors reach, one for each run.
         play: Where parts are played. ``"driver"`` is for clusters whose executors must not connect out.

@@ -62,3 +62,20 @@ pub(super) fn block_at(blocks: &[Block], index: usize) -> Block {
         .enumerate()
         .fold(Block::ZERO, |found, (i, block)| found ^ (*block & Block::mask(i == index)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coefficients_do_not_depend_on_the_steps_in_which_they_are_drawn() {
+        let seed = Block::from_bytes([3; 16]);
+        let all = Coefficients::new(seed, 2).next(1000).to_vec();
+        let (mut steps, mut drawn) = (Coefficients::new(seed, 2), Vec::new());
+        for positions in [1, 0, 15, 17, 300, 3, 664] {
+            drawn.extend_from_slice(steps.next(positions));
+        }
+        assert!(drawn == all);
+        assert!(Coefficients::new(seed, 1).next(1000) != all);
+    }
+}

@@ -143,7 +143,12 @@ pub trait Code {
     }
 
     /// Calls `each` with the noise that `room` has taken in, in parts of these lengths.
-    fn taken<W: Word>(&self, room: &[W], lengths: impl Iterator<Item = usize>, mut each: impl FnMut(&[W])) {
+    fn taken<W: Word>(
+        &self,
+        room: &[W],
+        lengths: impl Iterator<Item = usize> + Clone,
+        mut each: impl FnMut(&[W]),
+    ) {
         let mut rest = room;
         for length in lengths {
             let (part, others) = rest.split_at(length);
@@ -169,9 +174,9 @@ pub trait Code {
         out
     }
 
-    /// Adds G·noise to `sums`: to as many as there are, the first ones first. In more `parts` than one it may take
-    /// less memory, and more time.
-    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, _parts: usize, sums: &mut [W])
+    /// Adds G·noise to `sums`: to as many as there are, the first ones first. More `passes` than one may take less
+    /// memory, and more time.
+    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, _passes: usize, sums: &mut [W])
     where
         Self: Sized,
     {
@@ -325,10 +330,10 @@ mod tests {
             let mut sums = before.clone();
             code.add_sparse(&sparse, 1, &mut sums);
             assert!((0..count).all(|i| sums[i] == before[i] ^ expected[i]), "{noise}, {blocks}, {count}");
-            for parts in [2, 3] {
-                code.add_sparse(&sparse, parts, &mut sums);
+            for passes in [2, 3] {
+                code.add_sparse(&sparse, passes, &mut sums);
                 code.add_sparse(&sparse, 1, &mut sums);
-                assert!((0..count).all(|i| sums[i] == before[i] ^ expected[i]), "{parts} parts");
+                assert!((0..count).all(|i| sums[i] == before[i] ^ expected[i]), "{passes} passes");
             }
         }
     }

@@ -278,7 +278,12 @@ impl Code for AnyCode {
         }
     }
 
-    fn taken<W: Word>(&self, room: &[W], lengths: impl Iterator<Item = usize>, each: impl FnMut(&[W])) {
+    fn taken<W: Word>(
+        &self,
+        room: &[W],
+        lengths: impl Iterator<Item = usize> + Clone,
+        each: impl FnMut(&[W]),
+    ) {
         match self {
             Self::Random(code) => code.taken(room, lengths, each),
             Self::Accumulate(code) => code.taken(room, lengths, each),
@@ -302,11 +307,11 @@ impl Code for AnyCode {
         }
     }
 
-    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, parts: usize, sums: &mut [W]) {
+    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, passes: usize, sums: &mut [W]) {
         match self {
-            Self::Random(code) => code.add_sparse(noise, parts, sums),
-            Self::Accumulate(code) => code.add_sparse(noise, parts, sums),
-            Self::Convolute(code) => code.add_sparse(noise, parts, sums),
+            Self::Random(code) => code.add_sparse(noise, passes, sums),
+            Self::Accumulate(code) => code.add_sparse(noise, passes, sums),
+            Self::Convolute(code) => code.add_sparse(noise, passes, sums),
         }
     }
 }

@@ -284,13 +284,13 @@ impl<V: Value> Noise<V> {
         let (plan, weight) = (&self.plan, self.plan.weight());
         let pieces = self.points.chunks(weight).zip(self.values.chunks(weight));
         let tasks: Vec<_> = pieces.zip(sums.chunks_mut(plan.outputs())).collect();
-        // The room of an only piece is at the peak. Those of several are small beside the outputs.
-        let parts = if plan.pieces() == 1 { 2 } else { 1 };
+        // With one piece its room is much of the run's peak; with several it is little.
+        let passes = if plan.pieces() == 1 { 2 } else { 1 };
         let threads = plan.threads();
         let Ok(()) = par::for_each::<_, Infallible, _>(threads, tasks.into_iter(), |_, (of_piece, sums)| {
             let (points, values) = of_piece;
             let lengths = plan.blocks().map(|block| block.len()).collect();
-            code.add_sparse(&Sparse { lengths, points, values }, parts, sums);
+            code.add_sparse(&Sparse { lengths, points, values }, passes, sums);
             Ok(())
         });
         self.code = Some(code);

@@ -132,6 +132,21 @@ fn any_number_of_threads_makes_the_same() {
 }
 
 #[test]
+fn checked_voles_of_several_pieces_or_two_rounds_are_right() {
+    let pieces = Plan::of_weight(5000, 200).in_pieces(3);
+    let one = malicious::<Block>(&pieces, 9);
+    for threads in 1..=3 {
+        let plan = pieces.clone().with_threads(threads);
+        let outputs = malicious::<Block>(&plan, 9);
+        assert!(outputs == one, "{threads} threads");
+        outputs.assert_relation(&plan);
+    }
+    // A code of two rounds, in one room.
+    let plan = Plan::of_weight((1 << 18) + 5, 200);
+    malicious::<Block>(&plan, 10).assert_relation(&plan);
+}
+
+#[test]
 fn correlated_ots_are_voles_of_bits() {
     for length in [0, 1, 129, 5000, 65_535, 65_536, 70_001] {
         let plan = Plan::of_bits(length, Profile::Conservative);

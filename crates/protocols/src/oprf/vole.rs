@@ -324,7 +324,7 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
         let store = Store::new(M::SECURITY, n, ctx.run.parameters.statistical, coins.send_seed(ctx)?)?;
         let (p, keys) = store.encode(run, hashed)?;
         // 4. A' = A ⊕ P [malicious: after the VOLE's check, with w_r behind it]. C is computed while the
-        //    sender works on it.
+        //    sender works on it, but where the VOLE is malicious and has several pieces: then it was, before the check.
         let masked = run.report(n, vole.masked(p))?;
         let vole = M::send_masked(&setup, ctx, &coins.share, vole, masked)?;
         let c = run.report(n, vole.expand())?;

@@ -24,10 +24,11 @@ use core::ops::Range;
 use vesica_crypto::golay;
 use vesica_crypto::memory::{prefetch, wipe, wipe_rest};
 use vesica_crypto::prg::Prg;
+use zeroize::Zeroize;
 
 use super::layout::{Layout, Slice};
 use super::permutation::{MAX_BUCKETS, Permutation};
-use super::sparse::{Sparse, marked};
+use super::sparse::{Sparse, Steps};
 use super::{AHEAD, Code, Intake, Word, append, log2_sum, make_room};
 
 /// Blocks that one call compresses: their results stay in the first-level cache.
@@ -83,10 +84,17 @@ impl Code for Accumulate {
         Intake::summed(room, first.buckets(), self.layout.starts(first))
     }
 
-    fn taken<W: Word>(&self, room: &[W], lengths: impl Iterator<Item = usize>, mut each: impl FnMut(&[W])) {
+    fn taken<W: Word>(
+        &self,
+        room: &[W],
+        lengths: impl Iterator<Item = usize> + Clone,
+        mut each: impl FnMut(&[W]),
+    ) {
         let first = &self.permutations[0];
         let (mut next, mut rest) = (self.layout.starts(first), first.buckets());
-        let (mut part, mut before) = (Vec::new(), W::default());
+        // What grows leaves copies behind.
+        let longest = lengths.clone().max().unwrap_or(0);
+        let (mut part, mut before) = (Vec::with_capacity(longest), W::default());
         for length in lengths {
             let (buckets, others) = rest.split_at(length);
             rest = others;
@@ -131,9 +139,9 @@ impl Code for Accumulate {
         out
     }
 
-    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, parts: usize, sums: &mut [W]) {
+    fn add_sparse<W: Word>(&self, noise: &Sparse<'_, W>, passes: usize, sums: &mut [W]) {
         if self.permutations.len() > 1 && noise.fits_marks() {
-            self.add_marked(noise, parts, sums);
+            self.add_marked(noise, passes, sums);
         } else {
             super::add_dense(self, noise, sums);
         }
@@ -196,26 +204,26 @@ impl Accumulate {
     /// Compresses the words of all buckets of the last permutation, and calls `put(words, outputs)` with one batch
     /// of outputs after another. What it has read of the words is no longer needed then.
     fn blocks<W: Word>(&self, words: &mut [W], mut put: impl FnMut(&mut [W], &[W])) {
-        let mut blocks = Blocks::new(self.outputs);
+        let mut blocks = Blocks::new(self.outputs, self.last());
         for (bucket, (_, positions)) in self.last().reads(0..self.last().count()).enumerate() {
             blocks.bucket.clear();
-            self.layout.parts(bucket).for_each(|part| blocks.bucket.extend_from_slice(&words[part]));
+            self.layout.pieces_of(bucket).for_each(|piece| blocks.bucket.extend_from_slice(&words[piece]));
             blocks.compress(positions, |outputs| put(words, outputs));
         }
     }
 
-    /// [`Code::add_sparse`] with marks in place of the first words. Those of the last of two rounds are made in
-    /// parts.
-    fn add_marked<W: Word>(&self, noise: &Sparse<'_, W>, parts: usize, sums: &mut [W]) {
+    /// [`Code::add_sparse`] with marks in place of the first words. Of two rounds the second takes so many passes,
+    /// each over some buckets.
+    fn add_marked<W: Word>(&self, noise: &Sparse<'_, W>, passes: usize, sums: &mut [W]) {
         let [first, second] = [&self.permutations[0], &self.permutations[1]];
-        let (last, parts) = (self.last(), if self.permutations.len() == 2 { parts.max(1) } else { 1 });
-        let (marks, steps) = (noise.marks(first), noise.sums());
-        let (mut blocks, mut filled) = (Blocks::new(self.outputs), 0);
-        let of_part = |count: usize, part: usize| part * count / parts..(part + 1) * count / parts;
-        let lengths = (0..parts).map(|part| second.range(of_part(second.count(), part)).len());
+        let (last, passes) = (self.last(), if self.permutations.len() == 2 { passes.max(1) } else { 1 });
+        let (marks, steps) = (noise.marks(first), noise.steps());
+        let (mut blocks, mut filled) = (Blocks::new(self.outputs, last), 0);
+        let of_pass = |count: usize, pass: usize| pass * count / passes..(pass + 1) * count / passes;
+        let lengths = (0..passes).map(|pass| second.range(of_pass(second.count(), pass)).len());
         let (mut room, mut scratch) = (W::zeros(lengths.max().unwrap_or(0) + MAX_BUCKETS), Vec::new());
-        for part in 0..parts {
-            scatter_marked([first, second], of_part(second.count(), part), &marks, &steps, &mut room);
+        for pass in 0..passes {
+            scatter_marked([first, second], of_pass(second.count(), pass), &marks, &steps, &mut room);
             for pair in self.permutations[1..].windows(2) {
                 make_room(&mut scratch, self.noise());
                 let (mut sum, mut next) = (W::default(), pair[1].starts());
@@ -223,7 +231,7 @@ impl Accumulate {
                 accumulate([&pair[0], &pair[1]], 0..pair[0].count(), &room, to);
                 core::mem::swap(&mut room, &mut scratch);
             }
-            let buckets = of_part(last.count(), part);
+            let buckets = of_pass(last.count(), pass);
             let begin = last.range(buckets.clone()).start;
             for (range, positions) in last.reads(buckets) {
                 blocks.bucket.clear();
@@ -240,12 +248,12 @@ impl Accumulate {
 }
 
 /// Reads marks in the new order of the first permutation, and puts the sums of what they stand for into some buckets
-/// of the second one. The room ends with a word for each bucket, which takes what belongs to another part.
+/// of the second one. The room ends with a word for each bucket, which takes what belongs to another pass.
 fn scatter_marked<W: Word>(
     [first, second]: [&Permutation; 2],
     of: Range<usize>,
     marks: &[u16],
-    steps: &[W],
+    steps: &Steps<'_, W>,
     room: &mut [W],
 ) {
     let begin = second.range(of.clone()).start;
@@ -258,7 +266,7 @@ fn scatter_marked<W: Word>(
     for (range, positions) in first.reads(0..first.count()) {
         let (marks, buckets) = (&marks[range.clone()], &second.buckets()[range]);
         for (position, bucket) in positions.iter().zip(buckets) {
-            sum ^= marked(steps, marks[usize::from(*position)]);
+            sum ^= steps.sum(marks[usize::from(*position)]);
             let next = &mut next[usize::from(*bucket)];
             prefetch(room, *next as usize + AHEAD);
             room[*next as usize] = sum;
@@ -280,11 +288,14 @@ struct Blocks<W: Word> {
 }
 
 impl<W: Word> Blocks<W> {
-    fn new(outputs: usize) -> Self {
+    /// For so many outputs, from the buckets of this permutation.
+    fn new(outputs: usize, last: &Permutation) -> Self {
+        // What grows leaves copies behind.
+        let longest = last.reads(0..last.count()).map(|(range, _)| range.len()).max().unwrap_or(0);
         let word = W::default();
         Self {
             left: outputs,
-            bucket: Vec::new(),
+            bucket: Vec::with_capacity(longest),
             block: [word; golay::LONG],
             filled: 0,
             outputs: [[word; golay::SHORT]; BATCH],
@@ -325,8 +336,8 @@ impl<W: Word> Blocks<W> {
 impl<W: Word> Drop for Blocks<W> {
     fn drop(&mut self) {
         wipe(&mut self.bucket);
-        W::blank_all(self.outputs.as_flattened_mut());
-        W::blank_all(&mut self.block);
+        self.outputs.zeroize();
+        self.block.zeroize();
     }
 }
 

@@ -10,7 +10,7 @@
 //! outputs                                       │ outputs        ─► │
 //! ```
 //!
-//! A bucket of π₂ has a part in each slice. The outputs take the window, and then what was read of slice 3.
+//! A bucket of π₂ has a piece in each slice. The outputs take the window, and then what was read of slice 3.
 
 use core::ops::Range;
 
@@ -80,8 +80,8 @@ impl Layout {
         starts
     }
 
-    /// The parts of a bucket of the last permutation, in their order.
-    pub(super) fn parts(&self, bucket: usize) -> impl Iterator<Item = Range<usize>> {
+    /// Where a bucket of the last permutation lies, in each slice, in their order.
+    pub(super) fn pieces_of(&self, bucket: usize) -> impl Iterator<Item = Range<usize>> {
         self.slices.iter().map(move |slice| {
             let start = self.window + slice.place.start;
             start + slice.starts[bucket]..start + slice.starts[bucket + 1]

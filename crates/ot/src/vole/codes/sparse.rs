@@ -54,21 +54,32 @@ impl<W: Word> Sparse<'_, W> {
         marks.into()
     }
 
-    /// The sum before each block, and that behind the last.
-    pub(super) fn sums(&self) -> Wiped<W> {
-        let (mut sums, mut sum) = (Vec::with_capacity(self.values.len() + 1), W::default());
-        sums.push(sum);
-        sums.extend(self.values.iter().map(|value| {
+    /// What marks stand for.
+    pub(super) fn steps(&self) -> Steps<'_, W> {
+        let (mut before, mut sum) = (Vec::with_capacity(self.values.len()), W::default());
+        before.extend(self.values.iter().map(|value| {
+            let before = sum;
             sum ^= *value;
-            sum
+            before
         }));
-        sums.into()
+        Steps { before: before.into(), values: self.values }
     }
 }
 
-/// The running sum that a mark stands for. What is read does not depend on the secret bit.
-#[inline(always)]
-pub(super) fn marked<W: Word>(sums: &[W], mark: u16) -> W {
-    let number = usize::from(mark >> 1);
-    sums[number] ^ (sums[number] ^ sums[number + 1]).masked(0u64.wrapping_sub(u64::from(mark & 1)))
+/// The running sums of sparse noise, a step for each block.
+pub(super) struct Steps<'a, W: Word> {
+    /// The sum before each block.
+    before: Wiped<W>,
+    /// What each block adds to it.
+    values: &'a [W],
+}
+
+impl<W: Word> Steps<'_, W> {
+    /// The running sum that a mark stands for. Both words are read whatever its secret bit is: a choice between two sums
+    /// could become a choice between two addresses.
+    #[inline(always)]
+    pub(super) fn sum(&self, mark: u16) -> W {
+        let number = usize::from(mark >> 1);
+        self.before[number] ^ self.values[number].masked(0u64.wrapping_sub(u64::from(mark & 1)))
+    }
 }

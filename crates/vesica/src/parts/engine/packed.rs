@@ -7,7 +7,7 @@
 //! Two different digests have one mark with probability n²/2^129, which is 2^-57 for 2^36 digests, so different marks count
 //! different digests. Nobody can do better: who chooses keys does not know the key of the marks. The same holds for the two
 //! halves of 16 bytes of an item ([`halves`]), by which an engine joins rows with matches: the items' key is tossed for after
-//! both tables are fixed.
+//! both tables are fixed. Rows that somebody adds after the run would have to meet 16 bytes of a matched item.
 
 use vesica_crypto::hash::Oracle;
 use vesica_encode::items::Width;
@@ -200,9 +200,9 @@ mod tests {
             let (k, key, parts) = ([3; 32], [4; 32], Parts::new(parts).unwrap());
             let digests = digests(width, 5000, 5000);
             let (of, items) = keyed(&k, parts, width, &digests);
-            let marks = super::super::fingerprints(&key, width, &digests);
+            let fingerprints = super::super::fingerprints(&key, width, &digests);
             let expected: HashMap<&[u8], (u32, i64)> =
-                items.chunks_exact(width.bytes()).zip(of.into_iter().zip(marks)).collect();
+                items.chunks_exact(width.bytes()).zip(of.into_iter().zip(fingerprints)).collect();
             let packed = pack_items(&k, &key, parts, width, &digests);
             let mut found = HashMap::new();
             for (part, records) in each(&packed.rows) {
