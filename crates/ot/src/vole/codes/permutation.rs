@@ -46,12 +46,11 @@ impl Permutation {
         let mut buckets = vec![0; length];
         prg.fill(&mut buckets);
         buckets.iter_mut().for_each(|bucket| *bucket &= (count - 1) as u8);
-        let sizes = sizes(&buckets);
         let mut starts = vec![0];
         let mut positions = large_capacity(length);
-        for bucket in 0..count {
+        for size in sizes(&buckets).into_iter().take(count) {
             let start = positions.len();
-            positions.extend((0..sizes[bucket]).map(|position| position as u16));
+            positions.extend((0..size).map(|position| position as u16));
             shuffle(&mut positions[start..], prg);
             starts.push(positions.len());
         }
