@@ -12,7 +12,7 @@
 //!
 //! Passes: noise ─► sums into the buckets of π₁ ─► sums into the buckets of π₂ ─► blocks. Each pass reads and
 //! writes memory in sequence: a permutation scatters into some hundred streams and gathers within one cached
-//! bucket. The second of two rounds is in place, and so are the outputs ([`layout`](super::layout)).
+//! bucket. The second of two rounds is in place, and so are the outputs (`layout.rs`).
 //!
 //! **Distance.** [`log2_light_words`] is the logarithm of the expected number of nonzero codewords of weight
 //! up to δN over the choice of the permutations; by Markov's bound that of the probability that a code has
