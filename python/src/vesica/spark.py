@@ -253,7 +253,8 @@ class _Run:
 
     def _groups(self) -> int:
         """Into how many groups keys are counted: one for each task behind a shuffle."""
-        given = self._conf("spark.sql.shuffle.partitions", "")
+        # Spark refuses a default that is no number.
+        given = self._conf("spark.sql.shuffle.partitions", str(_GROUPS))
         return min(max(int(given), 1), _MOST_GROUPS) if given.isdigit() else _GROUPS
 
     def count(self) -> _Counted:
