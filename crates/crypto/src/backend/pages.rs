@@ -8,6 +8,11 @@ use crate::block::Block;
 #[cfg(target_os = "linux")]
 const HUGE: usize = 2 << 20;
 
+/// Bytes at the start of the heap that are to lie on huge pages: what a run takes whose vectors are too small to have
+/// such pages of their own.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const HEAP: usize = 64 << 20;
+
 /// Asks for huge pages under `memory`, of which the program has written nothing yet. A refusal costs speed
 /// alone.
 pub(crate) fn prefer_huge<T>(memory: &mut [MaybeUninit<T>]) {
@@ -66,6 +71,11 @@ pub(crate) fn keep_freed() {
             // SAFETY: the function of the C library that this program is linked with; it locks what it
             // changes. A refusal costs speed alone.
             let _ = unsafe { mallopt(parameter, value) };
+        }
+        // The heap grows by this much, of which nothing is in memory yet, and keeps it and the advice.
+        let mut heap = Vec::<u8>::new();
+        if heap.try_reserve_exact(HEAP).is_ok() {
+            prefer_huge(heap.spare_capacity_mut());
         }
     }
 }
