@@ -144,6 +144,15 @@ pub fn bytes(width: Width, security: Security, count: usize, choices: Choices) -
     whole * sizes.bytes(sizes.blocks(), choices) + if rest > 0 { sizes.bytes(rest, choices) } else { 0 }
 }
 
+/// Tiles that either side generates for `count` correlated OTs.
+pub(crate) fn tiles(width: Width, security: Security, count: usize) -> usize {
+    let sizes = ChunkSizes { width, security };
+    let tiles = |blocks| sizes.generated(blocks).div_ceil(BLOCKS);
+    let blocks = count.div_ceil(Block::BITS);
+    let (whole, rest) = (blocks / sizes.blocks(), blocks % sizes.blocks());
+    whole * tiles(sizes.blocks()) + if rest > 0 { tiles(rest) } else { 0 }
+}
+
 /// Tiles for so many blocks. Those of a longer chunk keep their room.
 fn room(tiles: &mut Vec<Tile>, blocks: usize) -> &mut [Tile] {
     let count = blocks.div_ceil(BLOCKS);
@@ -380,6 +389,9 @@ pub struct Sender<S> {
     sizes: ChunkSizes,
     check: Check,
     tiles: Vec<Tile>,
+    /// Tiles that are [expanded](Self::expand_ahead), the first `used` of which are gone.
+    ahead: Vec<Tile>,
+    used: usize,
     /// Whether a check has failed. Nothing leaves this sender afterwards.
     failed: bool,
 }
@@ -401,7 +413,7 @@ impl<S: SecurityModel> Sender<S> {
         let field = small_field::Sender::new(context, width, delta, base, message)?;
         let (sizes, check) =
             (ChunkSizes { width, security: S::SECURITY }, Check::new(context, CHECK, message));
-        Ok(Self { field, sizes, check, tiles: Vec::new(), failed: false })
+        Ok(Self { field, sizes, check, tiles: Vec::new(), ahead: Vec::new(), used: 0, failed: false })
     }
 
     /// Base OTs for a random Δ, and set-up over a channel.
@@ -445,6 +457,13 @@ impl<S: SecurityModel> Sender<S> {
         self.sizes.bytes(blocks, choices)
     }
 
+    /// Generates so many of the next tiles before the receiver's message has come.
+    pub(crate) fn expand_ahead(&mut self, tiles: usize) {
+        debug_assert!(self.ahead.is_empty(), "before the first chunk");
+        self.ahead.resize(tiles, EMPTY);
+        self.ahead.iter_mut().for_each(|tile| self.field.tile(tile));
+    }
+
     /// The next chunk, which yields `blocks`: w in tiles.
     ///
     /// # Errors
@@ -467,7 +486,12 @@ impl<S: SecurityModel> Sender<S> {
         let mut unread = differences;
         let tiles = room(&mut self.tiles, generated);
         for (index, tile) in tiles.iter_mut().enumerate() {
-            self.field.tile(tile);
+            if let Some(ready) = self.ahead.get(self.used) {
+                *tile = *ready;
+                self.used += 1;
+            } else {
+                self.field.tile(tile);
+            }
             let sent = (generated - index * BLOCKS).min(BLOCKS);
             // w_{g,b} ⊕= Δ_{g,b} · d_g
             for group in groups.clone() {
@@ -530,7 +554,9 @@ impl<S: SecurityModel> CotSender<1> for Sender<S> {
 
 impl<S> Drop for Sender<S> {
     fn drop(&mut self) {
-        self.tiles.as_flattened_mut().as_flattened_mut().zeroize();
+        for tiles in [&mut self.tiles, &mut self.ahead] {
+            tiles.as_flattened_mut().as_flattened_mut().zeroize();
+        }
     }
 }
 

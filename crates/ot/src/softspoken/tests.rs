@@ -53,6 +53,39 @@ fn rows_are_correlated_at_every_length() {
     }
 }
 
+fn check_ahead<S: SecurityModel>(count: usize) {
+    let all = tiles(Width::Four, S::SECURITY, count);
+    for ahead in [1, all / 2, all, all + 3] {
+        let (mut receiver, mut sender) = ends::<S>(Width::Four, 6);
+        sender.expand_ahead(ahead);
+        let (choices, mut message) = (vec![0xa6; count.div_ceil(8)], Vec::new());
+        let (mut t, mut q) = (vec![[Block::ZERO]; count], vec![[Block::ZERO]; count]);
+        receiver
+            .extend_to(Choices::Chosen, &mut choices.clone(), &mut t, |part| {
+                message.extend_from_slice(part);
+                Ok(())
+            })
+            .unwrap();
+        let mut unread = &message[..];
+        sender
+            .extend_from(Choices::Chosen, &mut q, |part| {
+                part.copy_from_slice(unread.split_off(..part.len()).unwrap());
+                Ok(())
+            })
+            .unwrap();
+        assert_correlated(sender.delta()[0], &choices, &t, &q);
+        assert_eq!(sender.used, ahead.min(all), "each tile is used once, and no other is taken before");
+    }
+}
+
+#[test]
+fn tiles_that_are_expanded_ahead_give_the_same_rows() {
+    for count in [1, 1000, 1025, 16_256, 20_000] {
+        check_ahead::<SemiHonest>(count);
+        check_ahead::<Malicious>(count);
+    }
+}
+
 #[test]
 fn runs_over_a_channel_from_base_ots_on() {
     let (mut here, mut there) = memory::pair();

@@ -13,8 +13,8 @@ use super::codes::Code;
 use super::multi_point::{MultiPointPprf, Punctured};
 use super::pieces::compressed_kept;
 use super::plan::{self, Plan, Tree, WIDTH};
-use super::receiver::{self, answer_with, draw_points};
-use super::sender::{self, Correlations, Opened, Secrets, Vector};
+use super::receiver::{self, base_ots, draw_points};
+use super::sender::{self, Correlations, Opened, Secrets, Vector, extension};
 use crate::Error;
 use crate::base::masny_rindal;
 use crate::pprf::{levels, sum};
@@ -157,7 +157,8 @@ impl Sender {
         wrong: &[WrongWord],
     ) -> Result<(Self, Vec<u8>), Error> {
         let (mut sender, mut sent) = Self::new::<Block>(context, plan, secrets, corrections, rng)?;
-        let correlations = Correlations::new::<Block, Malicious>(context, plan, secrets, corrections)?;
+        let (mut extension, corrections) = extension(context, secrets, corrections)?;
+        let correlations = Correlations::new::<Block, Malicious>(plan, &mut extension, corrections)?;
         let pprf = MultiPointPprf::new(context);
         let each = sent.len() / Block::BYTES / plan.pieces().max(1);
         // All errors first: a tree may have several.
@@ -208,7 +209,7 @@ fn tree_of(plan: &Plan, number: usize) -> Option<(usize, Tree, Range<usize>)> {
     Some((piece, plan.trees(piece).nth(tree)?, plan.blocks().nth(tree)?))
 }
 
-/// The points that the honest receiver of [`receiver::Answered::answer`] draws from this randomness, if it
+/// The points that the honest receiver of [`receiver::Begun::answer`] draws from this randomness, if it
 /// checks.
 pub fn points_drawn(plan: &Plan, rng: &mut dyn CryptoRng) -> Vec<usize> {
     // What it draws before depends on nothing else.
@@ -257,7 +258,7 @@ pub fn accept_anything(
     Ok(receiver.go_on())
 }
 
-/// [`receiver::Answered::answer`] by a receiver that cheats.
+/// [`receiver::Begun`] by a receiver that cheats: the whole of flight 2.
 ///
 /// # Errors
 /// If flight 1 is not what it must be.
@@ -268,10 +269,12 @@ pub fn answer(
     rng: &mut dyn CryptoRng,
     cheat: &ReceiverCheat,
 ) -> Result<(Receiver, Vec<u8>), Error> {
-    answer_with(context, flight1, rng, |base, rng| Receiver::cheating(context, plan, base, rng, cheat))
+    let (base, public) = base_ots(context, flight1, rng)?;
+    let (receiver, corrections) = Receiver::cheating(context, plan, &base, rng, cheat);
+    Ok((receiver, [&public[..], &corrections].concat()))
 }
 
-/// [`Opened::respond`] by a sender that cheats.
+/// The answer to the whole of flight 2 by a sender that cheats.
 ///
 /// # Errors
 /// If flight 2 is not what it must be.
@@ -282,7 +285,7 @@ pub fn respond(
     rng: &mut dyn CryptoRng,
     wrong: &[WrongWord],
 ) -> Result<(Sender, Vec<u8>), Error> {
-    opened.respond_with(flight2, |context, secrets, corrections| {
+    opened.with_base(flight2, |context, secrets, corrections| {
         Sender::cheating(context, plan, secrets, corrections, rng, wrong)
     })
 }
@@ -535,9 +538,10 @@ mod tests {
         // one if they are hashed under one key; a key for each of them, which is there for another reason, is
         // a second wall.
         let secrets = Secrets { delta, base: &chosen };
-        let Correlations { offsets, .. } =
-            Correlations::new::<Block, Malicious>(&context(), &plan, &secrets, &corrections)
-                .unwrap_or_else(|error| panic!("{error}"));
+        let (mut extension, rest) =
+            extension(&context(), &secrets, &corrections).unwrap_or_else(|error| panic!("{error}"));
+        let Correlations { offsets, .. } = Correlations::new::<Block, Malicious>(&plan, &mut extension, rest)
+            .unwrap_or_else(|error| panic!("{error}"));
         let pprf = MultiPointPprf::new(&context());
         let flawed = |keys: [usize; 2]| {
             let mut words = Vec::new();

@@ -129,6 +129,12 @@ impl Plan {
         masny_rindal::SENDER_BYTES + self.correction_bytes::<V>(security)
     }
 
+    /// Bytes of the beginning of flight 2, from which on the sender can expand what it corrects later.
+    #[must_use]
+    pub fn beginning_bytes(security: Security) -> usize {
+        masny_rindal::SENDER_BYTES + crate::small_field::message_bytes(WIDTH, security)
+    }
+
     /// Bytes of the receiver's corrections.
     #[must_use]
     pub fn correction_bytes<V: Value>(&self, security: Security) -> usize {
@@ -136,6 +142,14 @@ impl Plan {
             + softspoken::bytes(WIDTH, security, self.choices(), Choices::Chosen)
             + softspoken::bytes(WIDTH, security, self.blocks_of_columns::<V>() * 128, Choices::Random)
             + softspoken::bytes(WIDTH, security, self.spare(security) * 128, Choices::Random)
+    }
+
+    /// Tiles of the extension that the corrections are for.
+    pub(super) fn tiles<V: Value>(&self, security: Security) -> usize {
+        [self.choices(), self.blocks_of_columns::<V>() * 128, self.spare(security) * 128]
+            .map(|count| softspoken::tiles(WIDTH, security, count))
+            .iter()
+            .sum()
     }
 
     /// Bytes of flight 3: the sender's correction words.

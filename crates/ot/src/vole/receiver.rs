@@ -1,6 +1,8 @@
 //! The side that gets A and C. Each of its states is consumed by the step that leads to the next.
 //!
 //! ```text
+//! Begun ── answer ──► Answered<SemiHonest> or Answered<Malicious>
+//!
 //! Answered<SemiHonest> ── accept (flight 3) ────────────────────────────────────► Checked ── expand ──► C
 //! Answered<Malicious>  ── challenge (flight 3) ──► Challenged ── check (flight 5) ──►
 //! ```
@@ -35,6 +37,35 @@ use crate::base::{masny_rindal, pairs_of_blocks};
 use crate::pprf::levels;
 use crate::security::{Malicious, SecurityModel, SemiHonest};
 use crate::softspoken::{self, Choices};
+
+/// The receiver after the beginning of flight 2: base OTs, and the trees of the extension.
+pub struct Begun<S> {
+    context: Context,
+    extension: softspoken::Receiver<S>,
+}
+
+impl<S: SecurityModel> Begun<S> {
+    /// Takes flight 1 and returns the beginning of flight 2, for
+    /// [`sender::Opened::prepare`](super::sender::Opened::prepare).
+    ///
+    /// # Errors
+    /// If flight 1 is not what it must be.
+    pub fn new(context: &Context, flight1: &[u8], rng: &mut dyn CryptoRng) -> Result<(Self, Vec<u8>), Error> {
+        let (base, public) = base_ots(context, flight1, rng)?;
+        let (extension, trees) = softspoken::Receiver::new(context, WIDTH, &base, rng);
+        Ok((Self { context: context.clone(), extension }, [&public[..], &trees].concat()))
+    }
+
+    /// Draws the noise, and returns the corrections, which are the rest of flight 2.
+    #[must_use]
+    pub fn answer<V: Value>(self, plan: &Plan, rng: &mut dyn CryptoRng) -> (Answered<V, S>, Vec<u8>)
+    where
+        S: Covers<V>,
+    {
+        let points = draw_points(plan, rng);
+        Answered::with_points(&self.context, plan, (self.extension, Vec::new()), points)
+    }
+}
 
 /// The receiver after flight 2.
 pub struct Answered<V: Value, S> {
@@ -94,22 +125,6 @@ impl<T> Held<T, SemiHonest> {
 }
 
 impl<V: Value, S: SecurityModel> Answered<V, S> {
-    /// Takes flight 1 and returns flight 2.
-    ///
-    /// # Errors
-    /// If flight 1 is not what it must be.
-    pub fn answer(
-        context: &Context,
-        plan: &Plan,
-        flight1: &[u8],
-        rng: &mut dyn CryptoRng,
-    ) -> Result<(Self, Vec<u8>), Error>
-    where
-        S: Covers<V>,
-    {
-        answer_with(context, flight1, rng, |base, rng| Self::new(context, plan, base, rng))
-    }
-
     /// Draws the noise, from base OTs that are there already: both strings of 128 of them, in which the
     /// sender's choices were the bits of Δ. The corrections are for
     /// [`sender::Answered::new`](super::sender::Answered::new).
@@ -128,7 +143,7 @@ impl<V: Value, S: SecurityModel> Answered<V, S> {
         Self::with_points(context, plan, start, points)
     }
 
-    /// From the extension, its message, and the punctured point of each block of each piece.
+    /// From the extension, what its message begins with, and the punctured point of each block of each piece.
     pub(super) fn with_points(
         context: &Context,
         plan: &Plan,
@@ -361,19 +376,17 @@ impl<V: Value> Noise<V> {
     }
 }
 
-/// Flight 2, where a receiver and its corrections are made of both strings of the base OTs.
-pub(super) fn answer_with<R>(
+/// Both strings of the base OTs, and the element that flight 2 begins with.
+pub(super) fn base_ots(
     context: &Context,
     flight1: &[u8],
     rng: &mut dyn CryptoRng,
-    receiver: impl FnOnce(&[[Block; 2]; ROWS], &mut dyn CryptoRng) -> (R, Vec<u8>),
-) -> Result<(R, Vec<u8>), Error> {
+) -> Result<(Zeroizing<[[Block; 2]; ROWS]>, [u8; masny_rindal::SENDER_BYTES]), Error> {
     if flight1.len() != Plan::FLIGHT1_BYTES {
         return Err(Error::MessageLength { what: "base OT of a VOLE" });
     }
     let (base, public) = masny_rindal::Sender::new(context, BASE, rng);
-    let (receiver, corrections) = receiver(&*pairs_of_blocks(&base.finish(flight1)?)?, rng);
-    Ok((receiver, [&public[..], &corrections].concat()))
+    Ok((pairs_of_blocks(&base.finish(flight1)?)?, public))
 }
 
 /// The correlated OTs of the paths to these points: t of each. Their message goes to `send`, part by part.

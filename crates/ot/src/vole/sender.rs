@@ -1,8 +1,8 @@
 //! The side that has Δ and gets B. Each of its states is consumed by the step that leads to the next.
 //!
 //! ```text
-//! Opened ── respond ──► Answered<SemiHonest> ── accept ───────────► Checked ── expand ──► Δ, B
-//!                       Answered<Malicious>  ── reply (flight 4) ──►
+//! Opened ── prepare ──► Prepared ── respond ──► Answered<SemiHonest> ── accept ───────────► Checked ── expand ──► Δ, B
+//!                                               Answered<Malicious>  ── reply (flight 4) ──►
 //! ```
 
 use core::marker::PhantomData;
@@ -40,7 +40,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Draws Δ. Flight 1 is for [`receiver::Answered::answer`](super::receiver::Answered::answer).
+    /// Draws Δ. Flight 1 is for [`receiver::Begun::new`](super::receiver::Begun::new).
     #[must_use]
     pub fn new(context: &Context, rng: &mut dyn CryptoRng) -> (Self, Vec<u8>) {
         Self::with_delta(context, Block::random(rng), rng)
@@ -52,32 +52,64 @@ impl Opened {
         (Self { context: context.clone(), delta: Zeroizing::new(delta), base }, flight1)
     }
 
-    /// Takes flight 2 and returns flight 3.
+    /// Takes the beginning of flight 2, and expands the strings of the extension, or the first two megabytes of them,
+    /// while the receiver makes the rest.
     ///
     /// # Errors
-    /// If flight 2 is not what it must be or, in malicious runs, fails a check.
-    pub fn respond<V: Value, S: Covers<V>>(
+    /// If the element that it begins with is missing or not valid. Trees that are not what they must be end the run
+    /// in [`respond`](Prepared::respond): when it ends does not tell which check has failed.
+    pub fn prepare<V: Value, S: Covers<V>>(
         self,
         plan: &Plan,
-        flight2: &[u8],
-        rng: &mut dyn CryptoRng,
-    ) -> Result<(Answered<S>, Vec<u8>), Error> {
-        self.respond_with(flight2, |context, secrets, corrections| {
-            Answered::new::<V>(context, plan, secrets, corrections, rng)
+        beginning: &[u8],
+    ) -> Result<Prepared<S>, Error> {
+        self.with_base(beginning, |context, secrets, trees| {
+            let mut extension = softspoken::Sender::new(context, WIDTH, secrets.delta, secrets.base, trees);
+            if let Ok(extension) = &mut extension {
+                extension.expand_ahead(plan.tiles::<V>(S::SECURITY).min(AHEAD));
+            }
+            Ok(Prepared { context: context.clone(), extension })
         })
     }
 
-    /// The same, where the answer is made of the context, Δ with the chosen strings, and the receiver's
-    /// corrections.
-    pub(super) fn respond_with<T>(
+    /// What is made of the context, Δ with the strings that it chose, and what follows the receiver's element.
+    pub(super) fn with_base<T>(
         self,
-        flight2: &[u8],
-        answer: impl FnOnce(&Context, &Secrets<'_>, &[u8]) -> Result<T, Error>,
+        message: &[u8],
+        make: impl FnOnce(&Context, &Secrets<'_>, &[u8]) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let wrong = Error::MessageLength { what: "base OT and corrections of a VOLE" };
-        let (public, corrections) = flight2.split_first_chunk().ok_or(wrong)?;
+        let wrong = Error::MessageLength { what: "base OT of a VOLE" };
+        let (public, rest) = message.split_first_chunk().ok_or(wrong)?;
         let base = chosen_blocks(&self.base.finish(public)?)?;
-        answer(&self.context, &Secrets { delta: *self.delta, base: &base }, corrections)
+        make(&self.context, &Secrets { delta: *self.delta, base: &base }, rest)
+    }
+}
+
+/// The most tiles that are expanded before the corrections have come.
+const AHEAD: usize = 128;
+
+/// The sender after the beginning of flight 2.
+pub struct Prepared<S> {
+    context: Context,
+    /// Or what is wrong with its trees.
+    extension: Result<softspoken::Sender<S>, Error>,
+}
+
+impl<S: SecurityModel> Prepared<S> {
+    /// Takes the corrections, which are the rest of flight 2, and returns flight 3.
+    ///
+    /// # Errors
+    /// If flight 2 is not what it must be or, in malicious runs, fails a check.
+    pub fn respond<V: Value>(
+        self,
+        plan: &Plan,
+        corrections: &[u8],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Answered<S>, Vec<u8>), Error>
+    where
+        S: Covers<V>,
+    {
+        Answered::over::<V>(&self.context, plan, self.extension?, corrections, rng)
     }
 }
 
@@ -143,8 +175,24 @@ impl<S: SecurityModel> Answered<S> {
     where
         S: Covers<V>,
     {
+        let (extension, corrections) = extension(context, secrets, corrections)?;
+        Self::over(context, plan, extension, corrections, rng)
+    }
+
+    /// The same over an extension that has been set up.
+    fn over<V: Value>(
+        context: &Context,
+        plan: &Plan,
+        mut extension: softspoken::Sender<S>,
+        corrections: &[u8],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Self, Vec<u8>), Error>
+    where
+        S: Covers<V>,
+    {
         let Correlations { offsets, gammas, spare } =
-            Correlations::new::<V, S>(context, plan, secrets, corrections)?;
+            Correlations::new::<V, S>(plan, &mut extension, corrections)?;
+        let [delta] = extension.delta();
         let (vector, flight3) = if plan.pieces() == 0 {
             (Vector::Outputs(gammas), Vec::new())
         } else {
@@ -152,11 +200,10 @@ impl<S: SecurityModel> Answered<S> {
             let roots: Wiped<Block> =
                 (0..plan.pieces() * plan.weight()).map(|_| prg.block()).collect::<Vec<_>>().into();
             let pprf = MultiPointPprf::new(context);
-            let delta = secrets.delta;
             let code = plan.code(context);
             Grower { plan, pprf, delta, offsets: &offsets, gammas: &gammas, roots: &roots }.all::<S>(code)
         };
-        let delta = Zeroizing::new(secrets.delta);
+        let delta = Zeroizing::new(delta);
         let grown = Grown { plan: plan.clone(), context: context.clone(), delta, vector };
         Ok((Self { grown, spare, security: PhantomData }, flight3))
     }
@@ -223,6 +270,18 @@ impl Checked {
     }
 }
 
+/// The extension, by the trees that the receiver's message begins with; the corrections are the rest.
+pub(super) fn extension<'a, S: SecurityModel>(
+    context: &Context,
+    secrets: &Secrets<'_>,
+    message: &'a [u8],
+) -> Result<(softspoken::Sender<S>, &'a [u8]), Error> {
+    let wrong = Error::MessageLength { what: "corrections of a VOLE" };
+    let trees = small_field::message_bytes(WIDTH, S::SECURITY);
+    let (trees, corrections) = message.split_at_checked(trees).ok_or(wrong)?;
+    Ok((softspoken::Sender::new(context, WIDTH, secrets.delta, secrets.base, trees)?, corrections))
+}
+
 /// The sender's side of what the trees are made of.
 pub(super) struct Correlations {
     /// q of the correlated OTs.
@@ -235,17 +294,15 @@ pub(super) struct Correlations {
 impl Correlations {
     /// From the receiver's corrections, held to their length and, in malicious runs, its checks.
     pub(super) fn new<V: Value, S: SecurityModel>(
-        context: &Context,
         plan: &Plan,
-        secrets: &Secrets<'_>,
-        corrections: &[u8],
+        field: &mut softspoken::Sender<S>,
+        mut corrections: &[u8],
     ) -> Result<Self, Error> {
         let security = S::SECURITY;
-        if corrections.len() != plan.correction_bytes::<V>(security) {
+        let trees = small_field::message_bytes(WIDTH, security);
+        if corrections.len() != plan.correction_bytes::<V>(security) - trees {
             return Err(Error::MessageLength { what: "corrections of a VOLE" });
         }
-        let (setup, mut corrections) = corrections.split_at(small_field::message_bytes(WIDTH, security));
-        let mut field = softspoken::Sender::<S>::new(context, WIDTH, secrets.delta, secrets.base, setup)?;
         let mut offsets = Wiped::from(vec![[Block::ZERO]; plan.choices()]);
         field.extend_from(Choices::Chosen, &mut offsets, |bytes| {
             let (now, later) = corrections.split_at(bytes.len());
@@ -253,8 +310,8 @@ impl Correlations {
             corrections = later;
             Ok(())
         })?;
-        let gammas = gammas::<V, S>(plan, &mut field, &mut corrections)?;
-        let spare = draw::<Block, S>(plan.spare(security), &mut field, &mut corrections)?;
+        let gammas = gammas::<V, S>(plan, field, &mut corrections)?;
+        let spare = draw::<Block, S>(plan.spare(security), field, &mut corrections)?;
         Ok(Self { offsets, gammas, spare })
     }
 }

@@ -104,8 +104,8 @@ pub fn open(
     Ok(sender)
 }
 
-/// Flight 2, the receiver's answer to flight 1. It is left to the caller to flush it, who may have more to
-/// send.
+/// Flight 2, the receiver's answer to flight 1. It is left to the caller to flush the end of it, who may have more
+/// to send.
 ///
 /// # Errors
 /// If the connection fails or flight 1 is not what it must be.
@@ -116,21 +116,28 @@ pub fn answer<V: Value, S: Check<V>>(
     rng: &mut dyn CryptoRng,
 ) -> Result<receiver::Answered<V, S>, Error> {
     let flight1 = received(Plan::FLIGHT1_BYTES, channel)?;
-    let (receiver, flight2) = receiver::Answered::answer(context, plan, &flight1, rng)?;
-    channel.send(&flight2)?;
+    let (receiver, beginning) = receiver::Begun::new(context, &flight1, rng)?;
+    channel.send(&beginning)?;
+    // The sender expands the same strings meanwhile.
+    channel.flush()?;
+    let (receiver, corrections) = receiver.answer(plan, rng);
+    channel.send(&corrections)?;
     Ok(receiver)
 }
 
-/// Receives flight 2. Between this and [`respond`] the sender can work without the memory that the trees
-/// take.
+/// Receives flight 2: its beginning, then, after the work that needs no more, the corrections. Between this and
+/// [`respond`] the sender can work without the memory that the trees take.
 ///
 /// # Errors
-/// If the connection fails.
+/// If the connection fails, or the element that flight 2 begins with is not valid.
 pub fn receive_flight2<V: Value, S: Check<V>>(
+    sender: sender::Opened,
     plan: &Plan,
     channel: &mut dyn Channel,
-) -> Result<Vec<u8>, Error> {
-    received(plan.flight2_bytes::<V>(S::SECURITY), channel)
+) -> Result<(sender::Prepared<S>, Vec<u8>), Error> {
+    let beginning = Plan::beginning_bytes(S::SECURITY);
+    let sender = sender.prepare::<V, S>(plan, &received(beginning, channel)?)?;
+    Ok((sender, received(plan.flight2_bytes::<V>(S::SECURITY) - beginning, channel)?))
 }
 
 /// Flight 3, the sender's answer to flight 2, and its part in the check.
@@ -138,13 +145,12 @@ pub fn receive_flight2<V: Value, S: Check<V>>(
 /// # Errors
 /// If the connection fails or the partner's messages are not what they must be.
 pub fn respond<V: Value, S: Check<V>>(
-    sender: sender::Opened,
+    (sender, corrections): (sender::Prepared<S>, &[u8]),
     plan: &Plan,
-    flight2: &[u8],
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<sender::Checked, Error> {
-    let (sender, flight3) = sender.respond::<V, S>(plan, flight2, rng)?;
+    let (sender, flight3) = sender.respond::<V>(plan, corrections, rng)?;
     channel.send(&flight3)?;
     channel.flush()?;
     drop(flight3);
@@ -162,8 +168,8 @@ pub fn send<V: Value, S: Check<V>>(
     rng: &mut dyn CryptoRng,
 ) -> Result<sender::Expanded, Error> {
     let sender = open(context, channel, rng)?;
-    let flight2 = receive_flight2::<V, S>(plan, channel)?;
-    Ok(respond::<V, S>(sender, plan, &flight2, channel, rng)?.expand())
+    let (sender, corrections) = receive_flight2::<V, S>(sender, plan, channel)?;
+    Ok(respond::<V, S>((sender, &corrections), plan, channel, rng)?.expand())
 }
 
 /// The whole conversation of the receiver: A and C.

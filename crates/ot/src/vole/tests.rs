@@ -393,10 +393,40 @@ fn flights_of_another_kind_are_refused() {
     let plan = Plan::new(10, Profile::Conservative);
     let rng = &mut Prg::from_seed([3; 16]);
     let (opened, flight1) = sender::Opened::new(&context(), rng);
-    let mut answer = |flight1: &[u8]| {
-        receiver::Answered::<u64, SemiHonest>::answer(&context(), &plan, flight1, rng).is_err()
+    let begun = |flight1: &[u8]| {
+        receiver::Begun::<SemiHonest>::new(&context(), flight1, &mut Prg::from_seed([4; 16]))
     };
-    assert!(answer(&flight1[1..]));
-    assert!(answer(&[0xff; Plan::FLIGHT1_BYTES]));
-    assert!(opened.respond::<u64, SemiHonest>(&plan, &[], rng).is_err());
+    assert!(begun(&flight1[1..]).is_err());
+    assert!(begun(&[0xff; Plan::FLIGHT1_BYTES]).is_err());
+    assert!(opened.prepare::<u64, SemiHonest>(&plan, &[]).is_err());
+
+    let (begun, beginning) = begun(&flight1).unwrap();
+    let (_, corrections) = begun.answer::<u64>(&plan, rng);
+    let respond = |beginning: &[u8], corrections: &[u8]| {
+        let rng = &mut Prg::from_seed([3; 16]);
+        let (opened, _) = sender::Opened::new(&context(), rng);
+        opened.prepare::<u64, SemiHonest>(&plan, beginning)?.respond::<u64>(&plan, corrections, rng)
+    };
+    assert!(respond(&beginning, &corrections).is_ok());
+    for (beginning, corrections) in [
+        (&beginning[1..], &corrections[..]),
+        (&beginning[..beginning.len() - 1], &corrections[..]),
+        (&beginning[..], &corrections[1..]),
+    ] {
+        assert!(respond(beginning, corrections).is_err());
+    }
+}
+
+/// A receiver that guessed bits of Δ in its trees learns no sooner than another cheater that the run ends.
+#[test]
+fn wrong_trees_are_refused_when_all_of_flight_2_has_come() {
+    let plan = Plan::new(300, Profile::Conservative);
+    let rng = &mut Prg::from_seed([7; 16]);
+    let (opened, flight1) = sender::Opened::new(&context(), rng);
+    let (begun, mut beginning) = receiver::Begun::<Malicious>::new(&context(), &flight1, rng).unwrap();
+    let (_, corrections) = begun.answer::<Block>(&plan, rng);
+    *beginning.last_mut().unwrap() ^= 1;
+    let prepared = opened.prepare::<Block, Malicious>(&plan, &beginning);
+    let refused = prepared.unwrap().respond::<Block>(&plan, &corrections, rng);
+    assert!(matches!(refused, Err(Error::Inconsistent)));
 }

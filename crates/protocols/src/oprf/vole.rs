@@ -371,14 +371,14 @@ impl<M: Model<V>, V: FieldElement> OprfSender for Oprf<'_, M, V> {
             .all()
             .map(|function| hashes.keys_and_values_under::<V>(run, items, |_| functions.hashed(function)));
         let hashed = hashed.collect::<Result<Vec<_>, _>>()?;
-        let flight2 = vole::receive_flight2::<V, M>(&setup.plan, ctx.channel)?;
+        let (vole, corrections) = vole::receive_flight2::<V, M>(vole, &setup.plan, ctx.channel)?;
         // 3. My keys in the order of the store, while the receiver fills it; before there is memory for B,
         //    which step 2 already takes if there are many slots.
         let store =
             Store::new(M::SECURITY, theirs, ctx.run.parameters.statistical, coins.recv_seed(ctx.channel)?)?;
         let keys = hashed.into_iter().map(|hashed| store.sort(run, hashed)).collect::<Result<Vec<_>, _>>()?;
         // 2. Δ, B: flight 3 [malicious: and my answer to the receiver's challenge].
-        let vole = vole::respond::<V, M>(vole, &setup.plan, &flight2, ctx.channel, ctx.rng)?;
+        let vole = vole::respond::<V, M>((vole, &corrections), &setup.plan, ctx.channel, ctx.rng)?;
         let vole = run.report(theirs, vole)?;
         run.phase(Phase::Answer, 2 * theirs + all);
         let Expanded { delta, b } = run.report(theirs, vole.expand())?;

@@ -13,7 +13,7 @@ use vesica_encode::radix;
 use vesica_encode::sorted;
 use vesica_ot::security::Malicious;
 use vesica_ot::vole::cheating::{self, ReceiverCheat as VoleCheat, WrongWord};
-use vesica_ot::vole::{self, Check, Plan, Value};
+use vesica_ot::vole::{Check, Plan, Value};
 
 use super::setup;
 use crate::error::{Error, Misbehaviour};
@@ -270,7 +270,8 @@ pub fn send(
     channel.flush()?;
     let hashes = Hashes::new(&context);
     let KeysAndValues { keys, values } = hashes.keys_and_values::<Block>(run, items)?;
-    let flight2 = vole::receive_flight2::<Block, Malicious>(&setup.plan, channel)?;
+    let mut flight2 = vec![0; setup.plan.flight2_bytes::<Block>(Security::Malicious)];
+    channel.recv_exact(&mut flight2)?;
     let wrong = (cheat.words)(&setup.plan);
     let (vole, flight3) = cheating::respond(vole, &setup.plan, &flight2, rng, &wrong)?;
     channel.send(&flight3)?;
