@@ -34,6 +34,7 @@ use core::marker::PhantomData;
 use subtle::{Choice, ConstantTimeEq};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
+use vesica_crypto::memory::{Wiped, wipe};
 use vesica_crypto::transpose::{ROWS, Tile};
 use vesica_crypto::weighted_xor_sum::{BLOCKS, SeedStreams, TileRow};
 use zeroize::Zeroize;
@@ -83,8 +84,6 @@ const ALL_TAGS: Label = Label::new("small field: hash of all tags");
 const SUMS: usize = ROWS * 2 * Block::BYTES;
 /// Bytes of the sum of the tags, and of their hash.
 const TAG_BYTES: usize = 32;
-/// A tag, and the seed that replaces the leaf.
-const TAGGED: usize = TAG_BYTES + Block::BYTES;
 
 /// Length of the receiver's one message.
 #[must_use]
@@ -141,13 +140,13 @@ impl<S: SecurityModel> Receiver<S> {
             }
             if S::SECURITY == Security::Malicious {
                 let (tags, seeds) = tag(context, group, &leaves);
-                checks.extend_from_slice(&sum_of(&tags));
+                checks.extend_from_slice(Block::slice_as_bytes(&sum_of(&tags)));
                 checks.extend_from_slice(&hash_of(context, group, &tags));
-                leaves.zeroize();
+                wipe(&mut leaves);
                 leaves = seeds;
             }
             groups.push(SeedStreams::new(&leaves));
-            leaves.zeroize();
+            wipe(&mut leaves);
         }
         message.append(&mut checks);
         (Self { groups, next: 0, security: PhantomData }, message)
@@ -208,13 +207,14 @@ impl<S: SecurityModel> Sender<S> {
             let mut leaves = vec![Block::ZERO; 1 << k];
             trees.tree(group as u64).grow_punctured(&mut leaves, digit, &known, |_| Block::ZERO);
             if let Some([sum, hash]) = checks.next() {
-                let fits;
-                (leaves, fits) = checked(context, group, &leaves, digit, sum, hash);
+                let (seeds, fits) = checked(context, group, &leaves, digit, sum, hash);
+                wipe(&mut leaves);
+                leaves = seeds;
                 consistent &= fits;
             }
             order_by_difference(&mut leaves, digit);
             groups.push(SeedStreams::new(&leaves));
-            leaves.zeroize();
+            wipe(&mut leaves);
         }
         // All trees are checked before the answer, so that the time does not show which one was wrong.
         let sender = Self { groups, delta, next: 0, security: PhantomData };
@@ -271,31 +271,30 @@ fn pad(context: &Context, index: usize, choice: bool, seed: &Block) -> Block {
     Block::from_bytes(out)
 }
 
-type Tag = [u8; TAG_BYTES];
+type Tag = [Block; TAG_BYTES / Block::BYTES];
 
-/// A tag and a fresh seed for each leaf.
+/// A tag for each leaf, and the seed that replaces it.
 fn tag(context: &Context, group: usize, leaves: &[Block]) -> (Vec<Tag>, Vec<Block>) {
-    let mut inputs: Vec<u8> =
-        leaves.iter().flat_map(|leaf| [&[group as u8], &leaf.as_bytes()[..]].concat()).collect();
-    let mut out = vec![0; leaves.len() * TAGGED];
-    context.hash_batch(TAG, &inputs, 1 + Block::BYTES, &mut out, TAGGED);
-    inputs.zeroize();
-    let tagged = out.as_chunks::<TAGGED>().0.iter().map(|tagged| {
-        let (tag, seed) = tagged.split_at(TAG_BYTES);
-        (core::array::from_fn(|i| tag[i]), Block::from_bytes(core::array::from_fn(|i| seed[i])))
-    });
-    let tagged = tagged.unzip();
-    out.zeroize();
-    tagged
+    const INPUT: usize = 1 + Block::BYTES;
+    let mut inputs = Wiped::from(Vec::with_capacity(leaves.len() * INPUT));
+    for leaf in leaves {
+        inputs.push(group as u8);
+        inputs.extend_from_slice(leaf.as_bytes());
+    }
+    let mut tagged = Wiped::from(vec![[Block::ZERO; 3]; leaves.len()]);
+    let out = Block::slice_as_mut_bytes(tagged.as_flattened_mut());
+    context.hash_batch(TAG, &inputs, INPUT, out, TAG_BYTES + Block::BYTES);
+    let tags = tagged.iter().map(|[low, high, _]| [*low, *high]).collect();
+    (tags, tagged.iter().map(|[.., seed]| *seed).collect())
 }
 
 fn sum_of(tags: &[Tag]) -> Tag {
-    tags.iter().fold([0; TAG_BYTES], |sum, tag| core::array::from_fn(|i| sum[i] ^ tag[i]))
+    tags.iter().fold(Tag::default(), |sum, tag| Block::xor_rows(&sum, tag))
 }
 
 fn hash_of(context: &Context, group: usize, tags: &[Tag]) -> [u8; TAG_BYTES] {
     let mut hash = [0; TAG_BYTES];
-    context.hash_parts(ALL_TAGS, &[&[group as u8], tags.as_flattened()], &mut hash);
+    context.hash_parts(ALL_TAGS, &[&[group as u8], Block::slice_as_bytes(tags.as_flattened())], &mut hash);
     hash
 }
 
@@ -307,16 +306,16 @@ fn checked(
     group: usize,
     leaves: &[Block],
     punctured: usize,
-    sum: &Tag,
+    sum: &[u8; TAG_BYTES],
     hash: &[u8; TAG_BYTES],
 ) -> (Vec<Block>, Choice) {
     let (mut tags, mut seeds) = tag(context, group, leaves);
-    let all = sum_of(&tags);
+    let [low, high] = [0, 1].map(|half| Block::from_bytes(sum.as_chunks().0[half]));
+    let missing = Block::xor_rows(&sum_of(&tags), &[low, high]);
     for (i, (tag, seed)) in tags.iter_mut().zip(&mut seeds).enumerate() {
         let here = Block::mask(i == punctured);
         *seed &= !here;
-        let mask = here.as_bytes()[0];
-        tag.iter_mut().zip(all.iter().zip(sum)).for_each(|(tag, (all, sum))| *tag ^= (all ^ sum) & mask);
+        *tag = Block::xor_rows(tag, &Block::mask_row(&missing, here));
     }
     (seeds, hash_of(context, group, &tags).ct_eq(hash))
 }
