@@ -13,8 +13,8 @@
 //!
 //! **Why this one.** A random matrix with entries of GF(2^128) has n columns, too, but takes n³/3 products to
 //! solve and a pseudo-random block for each entry of a row that is decoded; a random binary matrix takes n +
-//! 40 columns, of which a single key would have 41. Newton's form of the polynomial takes 3·n²/2 products and
-//! n inversions.
+//! 40 columns, of which a single key would have 41. Newton's form of the polynomial takes 5·n²/2 products, all of
+//! them of whole slices, and an inversion.
 //!
 //! **Cost:** a product for each column and each key that is decoded, which grows with both sets' sizes: hence
 //! for few keys.
@@ -65,26 +65,32 @@ impl Polynomial {
         if keys.len() > self.columns {
             return Err(Error::TooManyKeys { keys: keys.len(), most: self.columns });
         }
+        let ones = || vec![Gf128::ONE.to_block(); keys.len()];
+        // N_i = Π (X + k) over the keys before k_i: first all N_i(k_i).
+        let mut inverses = ones();
+        for (count, key) in keys.iter().enumerate() {
+            multiply_by_sums(&mut inverses[count + 1..], &keys[count + 1..], *key);
+        }
+        if inverses.contains(&Block::ZERO) {
+            return Err(failure(keys));
+        }
+        invert_all(&mut inverses);
+
         let mut table = vec![Block::ZERO; self.columns];
-        // N = Π (X + k) over the keys so far.
-        let mut vanishing = vec![Block::ZERO; keys.len() + 1];
-        vanishing[0] = Gf128::ONE.to_block();
+        // N_i, and what N_i and P are at the keys to come.
+        let (mut vanishing, mut vanishing_at) = (vec![Gf128::ONE.to_block()], ones());
+        let mut table_at = vec![Block::ZERO; keys.len()];
         for (count, (key, value)) in keys.iter().zip(values).enumerate() {
-            let key = Gf128::from(*key);
-            let vanishing = &mut vanishing[..count + 2];
-            let at_key = evaluate(vanishing, key);
-            if at_key == Gf128::ZERO {
-                return Err(failure(keys));
-            }
             // P ← P + (v - P(k)) / N(k) · N.
-            let missing = Gf128::from(*value) + evaluate(&table[..count], key);
-            multiply_add(&mut table[..=count], missing * at_key.invert(), &vanishing[..=count]);
+            let missing = Gf128::from(*value ^ table_at[count]) * Gf128::from(inverses[count]);
+            multiply_add(&mut table[..=count], missing, &vanishing);
+            let later = count + 1..;
+            multiply_add(&mut table_at[later.clone()], missing, &vanishing_at[later.clone()]);
             // N ← N · (X + k).
-            for degree in (0..=count).rev() {
-                let coefficient = vanishing[degree];
-                vanishing[degree + 1] ^= coefficient;
-                vanishing[degree] = (Gf128::from(coefficient) * key).to_block();
-            }
+            multiply_by_sums(&mut vanishing_at[later.clone()], &keys[later], *key);
+            let before = vanishing.clone();
+            vanishing.insert(0, Block::ZERO);
+            multiply_add(&mut vanishing[..=count], Gf128::from(*key), &before);
         }
         Ok(table)
     }
@@ -113,8 +119,33 @@ impl Polynomial {
     }
 }
 
-fn evaluate(coefficients: &[Block], key: Gf128) -> Gf128 {
-    coefficients.iter().rev().fold(Gf128::ZERO, |sum, coefficient| sum * key + Gf128::from(*coefficient))
+/// `x[i] ← x[i] · (keys[i] + key)`.
+fn multiply_by_sums(x: &mut [Block], keys: &[Block], key: Block) {
+    let mut sums = [Block::ZERO; BATCH];
+    for (x, keys) in x.chunks_mut(BATCH).zip(keys.chunks(BATCH)) {
+        let sums = &mut sums[..keys.len()];
+        sums.iter_mut().zip(keys).for_each(|(sum, other)| *sum = *other ^ key);
+        multiply(x, sums);
+    }
+}
+
+/// Replaces each element, none of which is zero, by its inverse (Montgomery's way: by one inversion).
+fn invert_all(elements: &mut [Block]) {
+    let mut product = Gf128::ONE;
+    let before: Vec<Gf128> = elements
+        .iter()
+        .map(|element| {
+            let before = product;
+            product = product * Gf128::from(*element);
+            before
+        })
+        .collect();
+    let mut inverse = product.invert();
+    for (element, before) in elements.iter_mut().zip(before).rev() {
+        let own = inverse * before;
+        inverse = inverse * Gf128::from(*element);
+        *element = own.to_block();
+    }
 }
 
 #[cfg(test)]

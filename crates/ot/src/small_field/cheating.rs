@@ -73,7 +73,9 @@ impl Receiver<Malicious> {
                     leaves[leaf] ^= Block::from(1u128);
                     let (tags, _) = tag(context, group, &leaves);
                     let checks = &mut message[SUMS + 2 * TAG_BYTES * group..][..2 * TAG_BYTES];
-                    checks.copy_from_slice(&[Block::slice_as_bytes(&sum_of(&tags)), &hash_of(context, group, &tags)].concat());
+                    checks.copy_from_slice(
+                        &[Block::slice_as_bytes(&sum_of(&tags)), &hash_of(context, group, &tags)].concat(),
+                    );
                 }
             }
         }
