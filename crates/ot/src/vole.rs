@@ -27,9 +27,14 @@
 //! C = G·c
 //! ```
 //!
+//! **Flight 2 goes in two parts.** After the first one, base OTs and trees, both sides expand the same strings of the
+//! small-field VOLE at the same time. The sender reads both parts before a failed check ends the run: when it ends
+//! does not tell a receiver that cheats which check failed.
+//!
 //! **Order.** What must come first is a type that the next step consumes: [`sender::Opened`],
-//! [`sender::Answered`], [`sender::Checked`] and [`receiver::Answered`], [`receiver::Challenged`],
-//! [`receiver::Checked`]. Only a checked party can expand; this does not compile:
+//! [`sender::Prepared`], [`sender::Answered`], [`sender::Checked`] and [`receiver::Begun`],
+//! [`receiver::Answered`], [`receiver::Challenged`], [`receiver::Checked`]. Only a checked party can expand; this
+//! does not compile:
 //!
 //! ```compile_fail
 //! use vesica_ot::security::Malicious;

@@ -1,8 +1,9 @@
 //! The side that has Δ and gets B. Each of its states is consumed by the step that leads to the next.
 //!
 //! ```text
-//! Opened ── prepare ──► Prepared ── respond ──► Answered<SemiHonest> ── accept ───────────► Checked ── expand ──► Δ, B
-//!                                               Answered<Malicious>  ── reply (flight 4) ──►
+//! Opened ── prepare (flight 2, its beginning) ──► Prepared
+//! Prepared ── respond (the rest) ──► Answered<SemiHonest> ── accept ───────────► Checked ── expand ──► Δ, B
+//!                                    Answered<Malicious>  ── reply (flight 4) ──►
 //! ```
 
 use core::marker::PhantomData;
