@@ -36,7 +36,7 @@ macro_rules! parts {
 
 /// Defines the field over the vector operations of the surrounding module.
 macro_rules! field26 {
-    ($features:literal) => {
+    ($features:literal, $inlined:meta) => {
         use zeroize::Zeroize;
 
         pub(super) use super::super::LANES;
@@ -44,6 +44,9 @@ macro_rules! field26 {
 
         /// A set of lanes, one bit each.
         pub(super) type Lanes = u8;
+
+        /// Vectors of elements that a ladder takes together: two would not fit into the registers.
+        pub(super) const TOGETHER: usize = 1;
 
         /// Vectors that eight lanes take.
         const PARTS: usize = LANES / WIDTH;
@@ -103,7 +106,7 @@ macro_rules! field26 {
             }
         }
 
-        field26_products!($features);
+        field26_products!($features, $inlined);
         field26_words!($features);
 
         impl Columns {

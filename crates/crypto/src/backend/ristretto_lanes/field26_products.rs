@@ -1,8 +1,9 @@
 //! Sums, carries and products of the field with limbs of 26 and 25 bits, whose bounds are in `field26.rs`.
 
-/// Defines them for the surrounding field.
+/// Defines them for the surrounding field. `$inlined` says how products and squares go into what takes them: as calls
+/// where they fill all registers by themselves, or the compiler keeps their limbs in memory.
 macro_rules! field26_products {
-    ($features:literal) => {
+    ($features:literal, $inlined:meta) => {
         #[inline]
         #[target_feature(enable = $features)]
         fn add_all(a: &Part, b: &Part) -> Part {
@@ -67,7 +68,7 @@ macro_rules! field26_products {
         }
 
         /// `start + a · b`.
-        #[inline]
+        #[$inlined]
         #[target_feature(enable = $features)]
         fn product(start: Part, a: &Part, b: &Part) -> Part {
             let (twice, mut times_19) = (add_all(a, a), *b);
@@ -108,7 +109,7 @@ macro_rules! field26_products {
         }
 
         /// `start + a²`.
-        #[inline]
+        #[$inlined]
         #[target_feature(enable = $features)]
         fn square(start: Part, a: &Part) -> Part {
             let (twice, mut times_19, mut z) = (add_all(a, a), *a, start);

@@ -151,12 +151,12 @@ macro_rules! lanes {
         #[target_feature(enable = $features)]
         fn products(scalar: &[u8], points: &[Point], products: &mut Vec<Point>) {
             let (scalars, bases) = (Scalars::one(scalar), ladder::bases(points));
-            let (pairs, rest) = bases.as_chunks::<2>();
-            for pair in pairs {
-                products.extend(ladder::multiply(&scalars, pair));
+            let (together, rest) = bases.as_chunks::<{ field::TOGETHER }>();
+            for bases in together {
+                products.extend(ladder::multiply(&scalars, bases));
             }
-            if let [single] = rest {
-                products.extend(ladder::multiply(&scalars, &[*single]));
+            for base in rest {
+                products.extend(ladder::multiply(&scalars, &[*base]));
             }
         }
     };

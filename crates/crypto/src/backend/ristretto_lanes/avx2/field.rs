@@ -7,7 +7,7 @@ const WIDTH: usize = 4;
 
 type V = __m256i;
 
-field26!("avx2");
+field26!("avx2", inline(never));
 
 #[inline]
 #[target_feature(enable = "avx2")]

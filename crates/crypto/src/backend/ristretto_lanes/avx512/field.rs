@@ -7,7 +7,7 @@ const WIDTH: usize = 8;
 
 type V = __m512i;
 
-field26!("avx512f,avx512dq");
+field26!("avx512f,avx512dq", inline);
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]

@@ -35,6 +35,9 @@ use zeroize::Zeroize;
 pub(super) use super::super::LANES;
 use super::super::WordLimbs;
 
+/// Vectors of elements that a ladder takes together: one alone leaves the multipliers idle.
+pub(super) const TOGETHER: usize = 2;
+
 /// A set of lanes, one bit each.
 pub(super) type Lanes = __mmask8;
 
