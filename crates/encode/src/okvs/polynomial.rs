@@ -136,14 +136,14 @@ fn invert_all(elements: &mut [Block]) {
         .iter()
         .map(|element| {
             let before = product;
-            product = product * Gf128::from(*element);
+            product *= Gf128::from(*element);
             before
         })
         .collect();
     let mut inverse = product.invert();
     for (element, before) in elements.iter_mut().zip(before).rev() {
         let own = inverse * before;
-        inverse = inverse * Gf128::from(*element);
+        inverse *= Gf128::from(*element);
         *element = own.to_block();
     }
 }

@@ -376,12 +376,15 @@ impl<V: Value> Noise<V> {
     }
 }
 
-/// Both strings of the base OTs, and the element that flight 2 begins with.
+/// Both strings of each base OT.
+type Pairs = Zeroizing<[[Block; 2]; ROWS]>;
+
+/// The base OTs, and the element that flight 2 begins with.
 pub(super) fn base_ots(
     context: &Context,
     flight1: &[u8],
     rng: &mut dyn CryptoRng,
-) -> Result<(Zeroizing<[[Block; 2]; ROWS]>, [u8; masny_rindal::SENDER_BYTES]), Error> {
+) -> Result<(Pairs, [u8; masny_rindal::SENDER_BYTES]), Error> {
     if flight1.len() != Plan::FLIGHT1_BYTES {
         return Err(Error::MessageLength { what: "base OT of a VOLE" });
     }

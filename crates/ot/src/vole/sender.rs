@@ -194,6 +194,8 @@ impl<S: SecurityModel> Answered<S> {
         let Correlations { offsets, gammas, spare } =
             Correlations::new::<V, S>(plan, &mut extension, corrections)?;
         let [delta] = extension.delta();
+        // The trees take memory.
+        drop(extension);
         let (vector, flight3) = if plan.pieces() == 0 {
             (Vector::Outputs(gammas), Vec::new())
         } else {
