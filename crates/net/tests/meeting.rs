@@ -397,19 +397,24 @@ fn a_proper_raw_hello_is_a_connection() {
 }
 
 /// A part's connection is for the keys of its run: neither a run's connection nor another key passes for it.
-/// Meets on a port that `told` hears of.
+/// Meets on a port that `told` hears of, and once more when this side has met its partner. A partner that leaves before
+/// that is waited for again.
 fn meet_here(
     (identity, peer): (&Identity, &PublicKey),
     told: &mpsc::Sender<SocketAddr>,
 ) -> (Connection, MeetingPlace) {
     let security = ConnectionSecurity::Tls { identity, peer };
     let address = Address::Listen("127.0.0.1:0".to_owned());
+    let mut here = None;
     let mut tell = |event| {
         if let NetEvent::Listening(address) = event {
+            here = Some(address);
             told.send(address).unwrap();
         }
     };
-    meet_to_stay(&address, &security, b"run", &patient(), &mut rng(1), &mut tell).unwrap()
+    let met = meet_to_stay(&address, &security, b"run", &patient(), &mut rng(1), &mut tell).unwrap();
+    told.send(here.unwrap()).unwrap();
+    met
 }
 
 /// A connection of a part that stays wanted.
@@ -476,7 +481,9 @@ fn a_run_is_taken_up_as_it_was_begun() {
         let met = meet_to_stay(&to, &security, said, &patient(), &mut rng(seed), &mut |_| ());
         met.unwrap().0
     };
-    drop(meets(b"RUN", 3));
+    let run = meets(b"RUN", 3);
+    place.recv().unwrap();
+    drop(run);
     let mut run = meets(b"AGAIN", 4);
     assert_eq!(receive(&mut run, 5).unwrap(), b"again");
     assert_eq!(receive(&mut here.join().unwrap(), 5).unwrap(), b"AGAIN");
@@ -501,7 +508,8 @@ fn flaw_a_part_is_opened_while_the_run_is_taken_up() {
     let security = ConnectionSecurity::Tls { identity: &two, peer: &one_key };
     let to = Address::Connect(address.to_string());
     let met = meet_to_stay(&to, &security, b"RUN", &patient(), &mut rng(4), &mut |_| ());
-    let (run, place) = met.unwrap();
+    let (run, there) = met.unwrap();
+    place.recv().unwrap();
     drop(run);
     let (worker, options) = (PartsAddress::of(&to, Some(&one_key)), patient());
     let (mut run, mut part) = thread::scope(|scope| {
@@ -511,7 +519,7 @@ fn flaw_a_part_is_opened_while_the_run_is_taken_up() {
         });
         // Time to be turned away.
         thread::sleep(Duration::from_millis(500));
-        let run = place.take_up(b"AGAIN", &patient(), &mut rng(6), &mut |_| ()).unwrap().unwrap();
+        let run = there.take_up(b"AGAIN", &patient(), &mut rng(6), &mut |_| ()).unwrap().unwrap();
         (run, part.join().unwrap())
     });
     let (mut run_there, mut part_there) = here.join().unwrap();
