@@ -5,7 +5,7 @@ mod common;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc;
+use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -397,24 +397,25 @@ fn a_proper_raw_hello_is_a_connection() {
 }
 
 /// A part's connection is for the keys of its run: neither a run's connection nor another key passes for it.
-/// Meets on a port that `told` hears of, and once more when this side has met its partner. A partner that leaves before
-/// that is waited for again.
+/// Meets on a port that `told` hears of.
 fn meet_here(
     (identity, peer): (&Identity, &PublicKey),
     told: &mpsc::Sender<SocketAddr>,
 ) -> (Connection, MeetingPlace) {
     let security = ConnectionSecurity::Tls { identity, peer };
     let address = Address::Listen("127.0.0.1:0".to_owned());
-    let mut here = None;
     let mut tell = |event| {
         if let NetEvent::Listening(address) = event {
-            here = Some(address);
             told.send(address).unwrap();
         }
     };
-    let met = meet_to_stay(&address, &security, b"run", &patient(), &mut rng(1), &mut tell).unwrap();
-    told.send(here.unwrap()).unwrap();
-    met
+    meet_to_stay(&address, &security, b"run", &patient(), &mut rng(1), &mut tell).unwrap()
+}
+
+/// For both sides to wait at when they have met: whoever leaves before the other one has is waited for again.
+fn met_on_both_sides() -> (Arc<Barrier>, Arc<Barrier>) {
+    let met = Arc::new(Barrier::new(2));
+    (met.clone(), met)
 }
 
 /// A connection of a part that stays wanted.
@@ -470,8 +471,10 @@ fn a_run_is_taken_up_as_it_was_begun() {
     let (one, two) = identities();
     let (one_key, two_key) = (key(&one), key(&two));
     let (sender, place) = mpsc::channel();
+    let (met, met_here) = met_on_both_sides();
     let here = thread::spawn(move || {
         let (run, place) = meet_here((&one, &two_key), &sender);
+        met_here.wait();
         drop(run);
         place.take_up(b"again", &patient(), &mut rng(2), &mut |_| ()).unwrap().unwrap()
     });
@@ -482,7 +485,7 @@ fn a_run_is_taken_up_as_it_was_begun() {
         met.unwrap().0
     };
     let run = meets(b"RUN", 3);
-    place.recv().unwrap();
+    met.wait();
     drop(run);
     let mut run = meets(b"AGAIN", 4);
     assert_eq!(receive(&mut run, 5).unwrap(), b"again");
@@ -495,8 +498,10 @@ fn flaw_a_part_is_opened_while_the_run_is_taken_up() {
     let ((one, two), (first, second)) = (identities(), identities());
     let (one_key, two_key, first_key, second_key) = (key(&one), key(&two), key(&first), key(&second));
     let (sender, place) = mpsc::channel();
+    let (met, met_here) = met_on_both_sides();
     let here = thread::spawn(move || {
         let (run, place) = meet_here((&one, &two_key), &sender);
+        met_here.wait();
         drop(run);
         let run = place.take_up(b"again", &patient(), &mut rng(2), &mut |_| ()).unwrap().unwrap();
         let options = patient();
@@ -507,9 +512,9 @@ fn flaw_a_part_is_opened_while_the_run_is_taken_up() {
     let address = place.recv().unwrap();
     let security = ConnectionSecurity::Tls { identity: &two, peer: &one_key };
     let to = Address::Connect(address.to_string());
-    let met = meet_to_stay(&to, &security, b"RUN", &patient(), &mut rng(4), &mut |_| ());
-    let (run, there) = met.unwrap();
-    place.recv().unwrap();
+    let run = meet_to_stay(&to, &security, b"RUN", &patient(), &mut rng(4), &mut |_| ());
+    let (run, place) = run.unwrap();
+    met.wait();
     drop(run);
     let (worker, options) = (PartsAddress::of(&to, Some(&one_key)), patient());
     let (mut run, mut part) = thread::scope(|scope| {
@@ -519,7 +524,7 @@ fn flaw_a_part_is_opened_while_the_run_is_taken_up() {
         });
         // Time to be turned away.
         thread::sleep(Duration::from_millis(500));
-        let run = there.take_up(b"AGAIN", &patient(), &mut rng(6), &mut |_| ()).unwrap().unwrap();
+        let run = place.take_up(b"AGAIN", &patient(), &mut rng(6), &mut |_| ()).unwrap().unwrap();
         (run, part.join().unwrap())
     });
     let (mut run_there, mut part_there) = here.join().unwrap();
