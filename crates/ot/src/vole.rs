@@ -28,8 +28,8 @@
 //! ```
 //!
 //! **Flight 2 goes in two parts.** After the first one, base OTs and trees, both sides expand the same strings of the
-//! small-field VOLE at the same time. The sender reads both parts before a failed check ends the run: when it ends
-//! does not tell a receiver that cheats which check failed.
+//! small-field VOLE at the same time. The sender reads both parts before a failed check ends the run: how much it has
+//! read does not tell a receiver that cheats which check failed.
 //!
 //! **Order.** What must come first is a type that the next step consumes: [`sender::Opened`],
 //! [`sender::Prepared`], [`sender::Answered`], [`sender::Checked`] and [`receiver::Begun`],

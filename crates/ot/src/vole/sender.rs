@@ -58,7 +58,8 @@ impl Opened {
     ///
     /// # Errors
     /// If the element that it begins with is missing or not valid. Trees that are not what they must be end the run
-    /// in [`respond`](Prepared::respond): when it ends does not tell which check has failed.
+    /// in [`respond`](Prepared::respond), as wrong corrections do: how much of flight 2 was read does not tell which
+    /// check has failed.
     pub fn prepare<V: Value, S: Covers<V>>(
         self,
         plan: &Plan,
