@@ -135,7 +135,13 @@ impl Plan {
         masny_rindal::SENDER_BYTES + crate::small_field::message_bytes(WIDTH, security)
     }
 
-    /// Bytes of the receiver's corrections.
+    /// Bytes of the rest of it, the corrections.
+    #[must_use]
+    pub fn rest_bytes<V: Value>(&self, security: Security) -> usize {
+        self.flight2_bytes::<V>(security) - Self::beginning_bytes(security)
+    }
+
+    /// Bytes of the receiver's corrections, with the trees that they begin with.
     #[must_use]
     pub fn correction_bytes<V: Value>(&self, security: Security) -> usize {
         crate::small_field::message_bytes(WIDTH, security)

@@ -303,8 +303,7 @@ impl Correlations {
         mut corrections: &[u8],
     ) -> Result<Self, Error> {
         let security = S::SECURITY;
-        let trees = small_field::message_bytes(WIDTH, security);
-        if corrections.len() != plan.correction_bytes::<V>(security) - trees {
+        if corrections.len() != plan.rest_bytes::<V>(security) {
             return Err(Error::MessageLength { what: "corrections of a VOLE" });
         }
         let mut offsets = Wiped::from(vec![[Block::ZERO]; plan.choices()]);

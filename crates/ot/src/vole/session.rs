@@ -135,9 +135,9 @@ pub fn receive_flight2<V: Value, S: Check<V>>(
     plan: &Plan,
     channel: &mut dyn Channel,
 ) -> Result<(sender::Prepared<S>, Vec<u8>), Error> {
-    let beginning = Plan::beginning_bytes(S::SECURITY);
-    let sender = sender.prepare::<V, S>(plan, &received(beginning, channel)?)?;
-    Ok((sender, received(plan.flight2_bytes::<V>(S::SECURITY) - beginning, channel)?))
+    let beginning = received(Plan::beginning_bytes(S::SECURITY), channel)?;
+    let sender = sender.prepare::<V, S>(plan, &beginning)?;
+    Ok((sender, received(plan.rest_bytes::<V>(S::SECURITY), channel)?))
 }
 
 /// Flight 3, the sender's answer to flight 2, and its part in the check.

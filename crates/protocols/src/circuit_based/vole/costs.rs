@@ -21,20 +21,19 @@ pub(super) const MESSAGES: &[Message] = &[
     Message::of_sender("OPRF: base OTs, whose choices are the bits of Δ", "8192", |shape| {
         with_plan(shape, |_| vole::Plan::FLIGHT1_BYTES as u64)
     }),
-    Message::of_receiver(
-        "OPRF: base OT, small-field trees and corrections of the VOLE; seed of the store",
-        "32 + r(m) + 16",
-        |shape| {
-            let security = Security::SemiHonest;
-            with_plan(shape, |plan| {
-                let flight2 = match plan.small {
-                    true => plan.oprf.flight2_bytes::<u64>(security),
-                    false => plan.oprf.flight2_bytes::<Block>(security),
-                };
-                (flight2 + Block::BYTES) as u64
-            })
-        },
-    ),
+    Message::of_receiver("OPRF: base OT and small-field trees of the VOLE", "32 + 4096", |shape| {
+        with_plan(shape, |_| vole::Plan::beginning_bytes(Security::SemiHonest) as u64)
+    }),
+    Message::of_receiver("OPRF: corrections of the VOLE; seed of the store", "r(m) + 16", |shape| {
+        let security = Security::SemiHonest;
+        with_plan(shape, |plan| {
+            let corrections = match plan.small {
+                true => plan.oprf.rest_bytes::<u64>(security),
+                false => plan.oprf.rest_bytes::<Block>(security),
+            };
+            (corrections + Block::BYTES) as u64
+        })
+    }),
     Message::of_sender("OPRF: correction words of the puncturable PRF", "s(m)", |shape| {
         with_plan(shape, |plan| plan.oprf.flight3_bytes() as u64)
     }),

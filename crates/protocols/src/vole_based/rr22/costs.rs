@@ -31,14 +31,19 @@ pub(super) const MESSAGES: &[Message] = &[
     coin(Role::Sender, "coin, opened (malicious)", COIN_BYTES[2]),
     Message::of_sender("base OTs, whose choices are the bits of Δ", "8192", |_| Plan::FLIGHT1_BYTES as u64),
     Message::of_receiver(
-        "base OT, small-field trees and corrections of the VOLE; seed of the store",
-        "32 + r(m), and 16 if semi-honest",
+        "base OT and small-field trees of the VOLE",
+        "32 + 4096, and 1024 if malicious",
+        |shape| with_plan(shape, |_, _| Plan::beginning_bytes(shape.parameters.security)),
+    ),
+    Message::of_receiver(
+        "corrections of the VOLE; seed of the store",
+        "r(m), and 16 if semi-honest",
         |shape| {
             let security = shape.parameters.security;
             let seed = if security == Security::SemiHonest { Block::BYTES } else { 0 };
             with_plan(shape, |plan, small| match small {
-                true => plan.flight2_bytes::<u64>(security) + seed,
-                false => plan.flight2_bytes::<Block>(security) + seed,
+                true => plan.rest_bytes::<u64>(security) + seed,
+                false => plan.rest_bytes::<Block>(security) + seed,
             })
         },
     ),
