@@ -128,6 +128,13 @@ impl ChunkSizes {
         blocks + usize::from(self.security == Security::Malicious)
     }
 
+    /// What all chunks for `count` correlated OTs take, where `each` says it of one that yields so many blocks.
+    fn sum(self, count: usize, each: impl Fn(usize) -> usize) -> usize {
+        let blocks = count.div_ceil(Block::BITS);
+        let (whole, rest) = (blocks / self.blocks(), blocks % self.blocks());
+        whole * each(self.blocks()) + if rest > 0 { each(rest) } else { 0 }
+    }
+
     /// Bytes of the receiver's message for a chunk that yields `blocks`.
     fn bytes(self, blocks: usize, choices: Choices) -> usize {
         let check = if self.security == Security::Malicious { Block::BYTES + HASH } else { 0 };
@@ -139,18 +146,13 @@ impl ChunkSizes {
 #[must_use]
 pub fn bytes(width: Width, security: Security, count: usize, choices: Choices) -> usize {
     let sizes = ChunkSizes { width, security };
-    let blocks = count.div_ceil(Block::BITS);
-    let (whole, rest) = (blocks / sizes.blocks(), blocks % sizes.blocks());
-    whole * sizes.bytes(sizes.blocks(), choices) + if rest > 0 { sizes.bytes(rest, choices) } else { 0 }
+    sizes.sum(count, |blocks| sizes.bytes(blocks, choices))
 }
 
 /// Tiles that either side generates for `count` correlated OTs.
 pub(crate) fn tiles(width: Width, security: Security, count: usize) -> usize {
     let sizes = ChunkSizes { width, security };
-    let tiles = |blocks| sizes.generated(blocks).div_ceil(BLOCKS);
-    let blocks = count.div_ceil(Block::BITS);
-    let (whole, rest) = (blocks / sizes.blocks(), blocks % sizes.blocks());
-    whole * tiles(sizes.blocks()) + if rest > 0 { tiles(rest) } else { 0 }
+    sizes.sum(count, |blocks| sizes.generated(blocks).div_ceil(BLOCKS))
 }
 
 /// Tiles for so many blocks. Those of a longer chunk keep their room.

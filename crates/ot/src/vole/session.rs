@@ -145,8 +145,9 @@ pub fn receive_flight2<V: Value, S: Check<V>>(
 /// # Errors
 /// If the connection fails or the partner's messages are not what they must be.
 pub fn respond<V: Value, S: Check<V>>(
-    (sender, corrections): (sender::Prepared<S>, &[u8]),
+    sender: sender::Prepared<S>,
     plan: &Plan,
+    corrections: &[u8],
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<sender::Checked, Error> {
@@ -169,7 +170,7 @@ pub fn send<V: Value, S: Check<V>>(
 ) -> Result<sender::Expanded, Error> {
     let sender = open(context, channel, rng)?;
     let (sender, corrections) = receive_flight2::<V, S>(sender, plan, channel)?;
-    Ok(respond::<V, S>((sender, &corrections), plan, channel, rng)?.expand())
+    Ok(respond::<V, S>(sender, plan, &corrections, channel, rng)?.expand())
 }
 
 /// The whole conversation of the receiver: A and C.

@@ -378,7 +378,7 @@ impl<M: Model<V>, V: FieldElement> OprfSender for Oprf<'_, M, V> {
             Store::new(M::SECURITY, theirs, ctx.run.parameters.statistical, coins.recv_seed(ctx.channel)?)?;
         let keys = hashed.into_iter().map(|hashed| store.sort(run, hashed)).collect::<Result<Vec<_>, _>>()?;
         // 2. Δ, B: flight 3 [malicious: and my answer to the receiver's challenge].
-        let vole = vole::respond::<V, M>((vole, &corrections), &setup.plan, ctx.channel, ctx.rng)?;
+        let vole = vole::respond::<V, M>(vole, &setup.plan, &corrections, ctx.channel, ctx.rng)?;
         let vole = run.report(theirs, vole)?;
         run.phase(Phase::Answer, 2 * theirs + all);
         let Expanded { delta, b } = run.report(theirs, vole.expand())?;

@@ -1,7 +1,7 @@
 //! Sums, carries and products of the field with limbs of 26 and 25 bits, whose bounds are in `field26.rs`.
 
-/// Defines them for the surrounding field. `$inlined` says how products and squares go into what takes them: as calls
-/// where they fill all registers by themselves, or the compiler keeps their limbs in memory.
+/// Defines them for the surrounding field. `$inlined` is how products and squares are compiled: inline, or as calls
+/// where a product alone fills the registers. Inlined there, its limbs would go back and forth to memory.
 macro_rules! field26_products {
     ($features:literal, $inlined:meta) => {
         #[inline]
