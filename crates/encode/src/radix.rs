@@ -1,18 +1,20 @@
 //! Sorts by radix, in slot: records by their keys, masks by their value.
 //!
 //! Digests and masks are uniform, so their leading bits tell where each record belongs. One pass moves all
-//! records to their buckets (American flag sort: McIlroy, Bostic, McIlroy, "Engineering Radix Sort", 1993). A
-//! second pass within each bucket leaves groups of a few records, which insertion sorts. No memory beside the
-//! records is needed, whatever their width. Integers need not be uniform: bits that all records share are
-//! skipped, and a bucket that stays large is divided again.
+//! records to buckets of some thousand (American flag sort: McIlroy, Bostic, McIlroy, "Engineering Radix Sort",
+//! 1993), in their own memory. Each bucket is then dealt out once more, by way of a room that stays in the cache,
+//! to slots for one record each on average; insertion puts right what shares one. Integers need not be uniform: bits
+//! that all records share are skipped, and a slot that many records share is divided again.
 
 use vesica_crypto::memory::prefetch;
 
-/// Average records of a bucket from which insertion takes over.
-const FEW: usize = 4;
-/// Most buckets of one pass, in bits: their heads must stay in the cache.
+/// Records of a bucket that the first pass aims at.
+const BUCKET: usize = 1 << 12;
+/// Most buckets of one pass in slot, in bits: their heads must stay in the cache.
 const BUCKET_BITS: u32 = 10;
-/// A larger bucket, for which insertion would be slow, is divided again.
+/// A bucket of at most so many records is dealt out by way of the room.
+const ROOM: usize = 1 << 14;
+/// More records than insertion should sort.
 const MANY: usize = 64;
 
 /// A value whose order is first that of an integer.
@@ -30,43 +32,77 @@ impl Prefixed for u128 {
 
 /// Sorts by the order of the values.
 pub fn sort<T: Prefixed>(records: &mut [T]) {
-    sort_below(records, 0);
+    Sort { room: Vec::new(), counts: Vec::new() }.below(records, 0);
 }
 
-/// Sorts records whose prefixes are known to share so many leading bits.
-fn sort_below<T: Prefixed>(records: &mut [T], mut shared: u32) {
-    if records.len() <= MANY {
-        insertion(records);
-        return;
-    }
-    let mut digit = Digit::behind(shared, records.len());
-    let mut counts = digit.counts(records);
-    if counts.contains(&records.len()) {
-        // They share more bits than was known. Uniform records hardly ever do.
-        let (mut least, mut most) = (u64::MAX, 0);
-        for record in records.iter() {
-            least = least.min(record.prefix());
-            most = most.max(record.prefix());
-        }
-        shared = (least ^ most).leading_zeros();
-        if shared == u64::BITS {
-            // Records can differ only behind the first eight bytes.
-            records.sort_unstable();
+/// A sort under way.
+struct Sort<T> {
+    /// For the records of a small bucket.
+    room: Vec<T>,
+    /// For the number of records in each of its slots.
+    counts: Vec<u32>,
+}
+
+impl<T: Prefixed> Sort<T> {
+    /// Sorts records whose prefixes are known to share so many leading bits.
+    fn below(&mut self, records: &mut [T], mut shared: u32) {
+        if records.len() <= MANY {
+            insertion(records);
             return;
         }
-        digit = Digit::behind(shared, records.len());
-        counts = digit.counts(records);
-    }
-    let ends = partition(records, digit, counts);
-    let mut start = 0;
-    for end in ends {
-        let bucket = &mut records[start..end];
-        match bucket.len() {
-            0 | 1 => {}
-            2..=MANY => insertion(bucket),
-            _ => sort_below(bucket, u64::BITS - digit.shift),
+        let mut digit = Digit::behind(shared, records.len());
+        if records.iter().all(|record| digit.of(record) == digit.of(&records[0])) {
+            // They share more bits than was known. Uniform records hardly ever do.
+            let (mut least, mut most) = (u64::MAX, 0);
+            for record in records.iter() {
+                least = least.min(record.prefix());
+                most = most.max(record.prefix());
+            }
+            shared = (least ^ most).leading_zeros();
+            if shared == u64::BITS {
+                // Records can differ only behind the first eight bytes.
+                records.sort_unstable();
+                return;
+            }
+            digit = Digit::behind(shared, records.len());
         }
-        start = end;
+        let shared = u64::BITS - digit.shift;
+        if records.len() <= ROOM {
+            self.deal(records, digit, shared);
+        } else {
+            let mut start = 0;
+            for end in partition(records, digit) {
+                self.below(&mut records[start..end], shared);
+                start = end;
+            }
+        }
+    }
+
+    /// Sorts a small bucket by way of the room: by this digit, then what shares it.
+    fn deal(&mut self, records: &mut [T], digit: Digit, shared: u32) {
+        let Self { room, counts } = self;
+        counts.clear();
+        counts.resize(digit.mask as usize + 1, 0);
+        records.iter().for_each(|record| counts[digit.of(record)] += 1);
+        let (mut sum, mut most) = (0, 0);
+        for count in counts.iter_mut() {
+            most = most.max(*count);
+            sum += core::mem::replace(count, sum);
+        }
+        room.resize(ROOM, records[0]);
+        for record in records.iter() {
+            let next = &mut counts[digit.of(record)];
+            room[*next as usize] = *record;
+            *next += 1;
+        }
+        records.copy_from_slice(&room[..records.len()]);
+        if most as usize <= MANY {
+            insertion(records);
+        } else {
+            for group in records.chunk_by_mut(|a, b| digit.of(a) == digit.of(b)) {
+                self.below(group, shared);
+            }
+        }
     }
 }
 
@@ -78,18 +114,13 @@ struct Digit {
 }
 
 impl Digit {
-    /// As many bits behind the shared ones as `count` records need, at least one if any is left.
+    /// As many bits behind the shared ones as so many records need, at least one if any is left.
     fn behind(shared: u32, records: usize) -> Self {
         let left = u64::BITS - shared;
-        let bits = (records / FEW).ilog2().clamp(1, BUCKET_BITS).min(left);
+        let bits =
+            if records <= ROOM { records.ilog2() } else { (records / BUCKET).ilog2().min(BUCKET_BITS) };
+        let bits = bits.min(left);
         Digit { shift: left - bits, mask: (1 << bits) - 1 }
-    }
-
-    /// How many records go to each bucket.
-    fn counts<T: Prefixed>(self, records: &[T]) -> Vec<usize> {
-        let mut counts = vec![0; self.mask as usize + 1];
-        records.iter().for_each(|record| counts[self.of(record)] += 1);
-        counts
     }
 
     #[inline(always)]
@@ -99,8 +130,9 @@ impl Digit {
 }
 
 /// Moves every record to its bucket, and returns where the buckets end.
-fn partition<T: Prefixed>(records: &mut [T], digit: Digit, counts: Vec<usize>) -> Vec<usize> {
-    let mut ends = counts;
+fn partition<T: Prefixed>(records: &mut [T], digit: Digit) -> Vec<usize> {
+    let mut ends = vec![0; digit.mask as usize + 1];
+    records.iter().for_each(|record| ends[digit.of(record)] += 1);
     let mut heads = Vec::with_capacity(ends.len());
     let mut sum = 0;
     for end in &mut ends {

@@ -227,9 +227,13 @@ impl Prefixed for Tagged {
 pub(crate) fn sort(bits: u32, masks: &mut [u128]) {
     // The bits that differ come first, where the sort looks for them.
     let above = u128::BITS - bits;
-    masks.iter_mut().for_each(|mask| *mask <<= above);
+    if above > 0 {
+        masks.iter_mut().for_each(|mask| *mask <<= above);
+    }
     radix::sort(masks);
-    masks.iter_mut().for_each(|mask| *mask >>= above);
+    if above > 0 {
+        masks.iter_mut().for_each(|mask| *mask >>= above);
+    }
 }
 
 /// Sorts masks of `bits` bits, and with them the item that each belongs to. The order of equal masks is that of
