@@ -16,7 +16,6 @@ pub fn pack(numbers: impl ExactSizeIterator<Item = u128>, bits: u32, bytes: &mut
     bytes.resize(packed_bytes(numbers.len(), bits), 0);
     let mut packed = Packer::new(bytes);
     numbers.for_each(|number| packed.put(number & mask(bits), bits));
-    packed.finish();
 }
 
 /// Appends the `count` numbers of `bits` bits that these bytes are; false if bits beyond the last one are set.
@@ -39,93 +38,81 @@ pub(crate) fn mask(bits: u32) -> u128 {
 /// Packs numbers side by side.
 pub(crate) struct Packer<'a> {
     bytes: &'a mut [u8],
-    pending: u64,
-    held: u32,
+    /// Bits that have been put.
+    put: u64,
 }
 
 impl<'a> Packer<'a> {
-    /// Into these bytes, as many as all numbers take.
+    /// Into these bytes, which are zero and as many as all numbers take.
     pub(crate) fn new(bytes: &'a mut [u8]) -> Self {
-        Packer { bytes, pending: 0, held: 0 }
+        Packer { bytes, put: 0 }
     }
 
     /// The next number, which has no more than `bits` bits.
-    pub(crate) fn put(&mut self, value: u128, bits: u32) {
-        if bits > 64 {
-            self.put_word(value as u64, 64);
-            self.put_word((value >> 64) as u64, bits - 64);
+    ///
+    /// # Panics
+    /// If there is no room for it.
+    #[inline]
+    pub(crate) fn put(&mut self, number: u128, bits: u32) {
+        let (byte, shift) = ((self.put / 8) as usize, (self.put % 8) as u32);
+        self.put += u64::from(bits);
+        let (window, rest) = (number << shift, &mut self.bytes[byte..]);
+        if let Some(bytes) = rest.first_chunk_mut() {
+            *bytes = (u128::from_le_bytes(*bytes) | window).to_le_bytes();
         } else {
-            self.put_word(value as u64, bits);
+            rest.iter_mut().zip(window.to_le_bytes()).for_each(|(byte, more)| *byte |= more);
         }
-    }
-
-    fn put_word(&mut self, value: u64, bits: u32) {
-        let wide = u128::from(self.pending) | u128::from(value) << self.held;
-        self.held += bits;
-        if self.held < 64 {
-            self.pending = wide as u64;
-            return;
+        if shift + bits > u128::BITS {
+            rest[size_of::<u128>()] = (number >> (u128::BITS - shift)) as u8;
         }
-        if let Some((head, rest)) = std::mem::take(&mut self.bytes).split_at_mut_checked(8) {
-            head.copy_from_slice(&(wide as u64).to_le_bytes());
-            self.bytes = rest;
-        }
-        self.pending = (wide >> 64) as u64;
-        self.held -= 64;
-    }
-
-    /// Ends with the bits that fill no word.
-    pub(crate) fn finish(self) {
-        let last = self.pending.to_le_bytes();
-        let left = self.bytes.len();
-        self.bytes.copy_from_slice(&last[..left]);
     }
 }
 
 /// Unpacks numbers.
 pub(crate) struct Unpacker<'a> {
     bytes: &'a [u8],
-    pending: u64,
-    held: u32,
+    /// Bits that have been taken.
+    taken: u64,
 }
 
 impl<'a> Unpacker<'a> {
     /// From these bytes.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Unpacker { bytes, pending: 0, held: 0 }
+        Unpacker { bytes, taken: 0 }
     }
 
-    /// The next number.
+    /// The next number. Missing bits at the end are zero.
+    #[inline]
     pub(crate) fn take(&mut self, bits: u32) -> u128 {
-        if bits > 64 {
-            let low = self.take_word(64);
-            u128::from(low) | u128::from(self.take_word(bits - 64)) << 64
-        } else {
-            u128::from(self.take_word(bits))
+        let shift = (self.taken % 8) as u32;
+        let rest = self.rest_of_bytes();
+        self.taken += u64::from(bits);
+        let window = rest.first_chunk().map_or_else(|| padded(rest), |window| u128::from_le_bytes(*window));
+        let mut number = window >> shift;
+        if shift + bits > u128::BITS {
+            number |= u128::from(rest.get(size_of::<u128>()).copied().unwrap_or(0)) << (u128::BITS - shift);
         }
-    }
-
-    fn take_word(&mut self, bits: u32) -> u64 {
-        let mut wide = u128::from(self.pending);
-        if self.held < bits {
-            let mut word = [0; 8];
-            let count = self.bytes.len().min(8);
-            let (head, rest) = self.bytes.split_at(count);
-            word[..count].copy_from_slice(head);
-            self.bytes = rest;
-            wide |= u128::from(u64::from_le_bytes(word)) << self.held;
-            self.held += 64;
-        }
-        self.held -= bits;
-        let rest = wide >> bits;
-        self.pending = rest as u64;
-        (wide & mask(bits)) as u64
+        number & mask(bits)
     }
 
     /// The bits that are left, all of them in the last byte.
-    pub(crate) fn rest(&self) -> u64 {
-        self.pending
+    pub(crate) fn rest(&self) -> u8 {
+        self.rest_of_bytes().first().map_or(0, |last| last >> (self.taken % 8))
     }
+
+    /// From the byte of the next bit on.
+    #[inline]
+    fn rest_of_bytes(&self) -> &'a [u8] {
+        self.bytes.get((self.taken / 8) as usize..).unwrap_or_default()
+    }
+}
+
+/// Fewer bytes than a number has.
+#[cold]
+fn padded(bytes: &[u8]) -> u128 {
+    let mut all = [0; size_of::<u128>()];
+    all[..bytes.len()].copy_from_slice(bytes);
+    u128::from_le_bytes(all)
 }
 
 #[cfg(test)]

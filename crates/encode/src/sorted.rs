@@ -117,7 +117,6 @@ pub fn encode(numbers: &[u128], bits: u32) -> Vec<u8> {
         let at = (number.checked_shr(low_width).unwrap_or(0)) as usize + i;
         high[at / 8] |= 1 << (at % 8);
     }
-    packed.finish();
     bytes
 }
 
