@@ -238,74 +238,41 @@ impl Items {
             assert!(index < self.len(), "an item of this set");
             wanted[index / 64] |= 1 << (index % 64);
         }
-        let (mut rows, mut count) = (Rows::of_at_most(self), 0);
-        for index in ones(&wanted) {
-            let before = rows.total;
-            self.rows_of(index).for_each(|row| rows.add(row));
-            count += usize::from(rows.total > before);
-        }
-        let rows = rows.ascending();
-        Matches { rows, items: count }
+        let some = wanted.iter().map(|word| word.count_ones() as usize).sum();
+        let (mut rows, mut count) = (Vec::with_capacity(some), 0);
+        for_each_one(&wanted, |index| {
+            let before = rows.len();
+            rows.extend(self.rows_of(index));
+            count += usize::from(rows.len() > before);
+        });
+        Matches { rows: ascending(rows), items: count }
     }
 }
 
-/// Distinct rows of a table, in any order.
-struct Rows {
-    total: usize,
-    list: RowList,
+/// Distinct rows in ascending order: by a bit for each row up to the highest, unless few of many are given, as in a part
+/// of a split set.
+fn ascending(mut rows: Vec<u64>) -> Vec<u64> {
+    let words = rows.iter().max().map_or(0, |highest| *highest as usize / 64 + 1);
+    if words > rows.len() {
+        rows.sort_unstable();
+        return rows;
+    }
+    let mut bits = vec![0u64; words];
+    rows.iter().for_each(|row| bits[*row as usize / 64] |= 1 << (row % 64));
+    rows.clear();
+    for_each_one(&bits, |row| rows.push(row as u64));
+    rows
 }
 
-enum RowList {
-    /// A bit for each row up to the highest: ascending without sorting.
-    Bits(Vec<u64>),
-    /// The rows themselves, if there are few of many, as in a part of a split set.
-    Few(Vec<u64>),
-}
-
-impl Rows {
-    /// For rows of these items.
-    fn of_at_most(items: &Items) -> Self {
-        let highest = on_store!(&items.store, s => s.highest_row());
-        let words = highest.map_or(0, |row| row as usize / 64 + 1);
-        let list =
-            if words <= items.len() { RowList::Bits(vec![0; words]) } else { RowList::Few(Vec::new()) };
-        Rows { total: 0, list }
-    }
-
-    #[inline]
-    fn add(&mut self, row: u64) {
-        self.total += 1;
-        match &mut self.list {
-            RowList::Bits(bits) => bits[row as usize / 64] |= 1 << (row % 64),
-            RowList::Few(rows) => rows.push(row),
-        }
-    }
-
-    fn ascending(self) -> Vec<u64> {
-        match self.list {
-            RowList::Bits(bits) => {
-                let mut rows = Vec::with_capacity(self.total);
-                rows.extend(ones(&bits).map(|row| row as u64));
-                rows
-            }
-            RowList::Few(mut rows) => {
-                rows.sort_unstable();
-                rows
-            }
-        }
-    }
-}
-
-/// The indices of the ones, ascending.
-fn ones(bits: &[u64]) -> impl Iterator<Item = usize> {
-    bits.iter().enumerate().flat_map(|(word, bits)| {
+/// Calls `each` with the indices of the ones, ascending.
+fn for_each_one(bits: &[u64], mut each: impl FnMut(usize)) {
+    for (word, bits) in bits.iter().enumerate() {
         let mut left = *bits;
-        std::iter::from_fn(move || {
-            let bit = (left != 0).then(|| left.trailing_zeros() as usize)?;
+        while left != 0 {
+            each(word * 64 + left.trailing_zeros() as usize);
             left &= left - 1;
-            Some(word * 64 + bit)
-        })
-    })
+        }
+    }
 }
 
 impl fmt::Debug for Items {

@@ -303,8 +303,4 @@ impl<const N: usize> Records<N> {
     pub(super) fn row(&self, record: usize) -> u32 {
         self.records[record].row
     }
-
-    pub(super) fn highest_row(&self) -> Option<u32> {
-        self.records.iter().map(|record| record.row).filter(|row| *row != DUMMY_ROW).max()
-    }
 }
