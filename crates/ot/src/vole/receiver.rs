@@ -7,8 +7,9 @@
 //! Answered<Malicious>  ── challenge (flight 3) ──► Challenged ── check (flight 5) ──►
 //! ```
 //!
-//! A is known before the sender has answered. It comes as a [`Held`] value, which only a `Checked` receiver,
-//! or a semi-honest one, can release: in malicious runs nothing that depends on A leaves before the check.
+//! A is known before the sender has answered, and can be asked for before or after the challenge. It comes as a
+//! [`Held`] value, which only a `Checked` receiver, or a semi-honest one, can release: in malicious runs nothing that
+//! depends on A leaves before the check.
 
 use core::convert::Infallible;
 use core::marker::PhantomData;
@@ -176,9 +177,8 @@ impl<V: Value, S: SecurityModel> Answered<V, S> {
     ///
     /// # Panics
     /// If the table has another length than A.
-    pub fn masked(&mut self, mut table: Vec<V>) -> Held<Vec<V>, S> {
-        self.noise.add_values(&mut table);
-        Held(table, PhantomData)
+    pub fn masked(&mut self, table: Vec<V>) -> Held<Vec<V>, S> {
+        self.noise.masked(table)
     }
 }
 
@@ -226,6 +226,14 @@ struct GrownChecked {
 }
 
 impl<V: Value> Challenged<V> {
+    /// A ⊕ `table`, as [`Answered::masked`] has it: while the sender replies.
+    ///
+    /// # Panics
+    /// If the table has another length than A.
+    pub fn masked(&mut self, table: Vec<V>) -> Held<Vec<V>, Malicious> {
+        self.noise.masked(table)
+    }
+
     /// Takes flight 5, the sender's reply and last one.
     ///
     /// # Errors
@@ -287,6 +295,11 @@ impl<V: Value> Noise<V> {
 
     fn take_code(&mut self) -> AnyCode {
         self.code.take().unwrap_or_else(|| self.plan.code(&self.context))
+    }
+
+    fn masked<S>(&mut self, mut table: Vec<V>) -> Held<Vec<V>, S> {
+        self.add_values(&mut table);
+        Held(table, PhantomData)
     }
 
     /// Adds A to `sums`.

@@ -75,12 +75,37 @@ impl<V: CheckedValue> Check<V> for Malicious {
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<receiver::Checked<V>, Error> {
-        let flight3 = received(plan.flight3_bytes(), channel)?;
-        let (receiver, flight4) = receiver.challenge(&flight3, rng)?;
-        drop(flight3);
-        channel.send(&flight4)?;
-        receiver.check(&received(plan.flight5_bytes(Security::Malicious), channel)?)
+        take_reply(challenge(receiver, plan, channel, rng)?, plan, channel)
     }
+}
+
+/// Takes flight 3 of a malicious run and sends flight 4, the receiver's challenge. It can work while the sender replies.
+///
+/// # Errors
+/// If the connection fails or flight 3 is not what it must be.
+pub fn challenge<V: CheckedValue>(
+    receiver: receiver::Answered<V, Malicious>,
+    plan: &Plan,
+    channel: &mut dyn Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<receiver::Challenged<V>, Error> {
+    let flight3 = received(plan.flight3_bytes(), channel)?;
+    let (receiver, flight4) = receiver.challenge(&flight3, rng)?;
+    channel.send(&flight4)?;
+    channel.flush()?;
+    Ok(receiver)
+}
+
+/// Takes flight 5, the reply to the challenge.
+///
+/// # Errors
+/// If the connection fails or the reply does not fit.
+pub fn take_reply<V: CheckedValue>(
+    receiver: receiver::Challenged<V>,
+    plan: &Plan,
+    channel: &mut dyn Channel,
+) -> Result<receiver::Checked<V>, Error> {
+    receiver.check(&received(plan.flight5_bytes(Security::Malicious), channel)?)
 }
 
 fn received(bytes: usize, channel: &mut dyn Channel) -> Result<Vec<u8>, Error> {

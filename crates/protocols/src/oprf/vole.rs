@@ -62,7 +62,7 @@ use vesica_crypto::memory::{Wiped, large_zeros};
 use vesica_encode::items::Items;
 use vesica_encode::okvs::Decoded;
 use vesica_ot::security::SemiHonest;
-use vesica_ot::vole::receiver::{Answered, Checked, Held};
+use vesica_ot::vole::receiver::{Answered, Checked};
 use vesica_ot::vole::{self, Check, Plan, sender::Expanded};
 
 use super::{EvaluationSink, OprfReceiver, OprfSender, OutputSink};
@@ -149,13 +149,13 @@ pub(crate) trait Model<V: FieldElement>: Check<V> {
     type SenderShare: ShareOfW<W = Self::W>;
     type Proofs: Proofs;
 
-    /// Sends A', and takes the last message of the VOLE.
+    /// Makes A' of P, sends it, and takes the last message of the VOLE.
     fn send_masked(
         setup: &Setup,
         ctx: &mut Ctx<'_, '_>,
         share: &Self::ReceiverShare,
         vole: Answered<V, Self>,
-        masked: Held<Vec<V>, Self>,
+        p: Vec<V>,
     ) -> Result<Checked<V>, Error>;
 
     /// Decoded values in the order in which they are hashed.
@@ -318,15 +318,14 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
         let hashed =
             hashes.keys_and_values_under::<V>(run, items, |item| functions.hashed(functions.of(item)))?;
         // 2. Flights 1 and 2 of the VOLE, which determine A. The sender's flight 3 is still to come.
-        let mut vole = vole::answer::<V, M>(&coins.context, &setup.plan, ctx.channel, ctx.rng)?;
+        let vole = vole::answer::<V, M>(&coins.context, &setup.plan, ctx.channel, ctx.rng)?;
         // 3. The seed of the store, with which the sender can sort its keys, and P, while the sender grows
         //    its trees.
         let store = Store::new(M::SECURITY, n, ctx.run.parameters.statistical, coins.send_seed(ctx)?)?;
         let (p, keys) = store.encode(run, hashed)?;
         // 4. A' = A ⊕ P [malicious: after the VOLE's check, with w_r behind it]. C is computed while the
         //    sender works on it, but where the VOLE is malicious and has several pieces: then it was, before the check.
-        let masked = run.report(n, vole.masked(p))?;
-        let vole = M::send_masked(&setup, ctx, &coins.share, vole, masked)?;
+        let vole = M::send_masked(&setup, ctx, &coins.share, vole, p)?;
         let c = run.report(n, vole.expand())?;
         // 5. F(x) [malicious: once w_s is opened].
         let decoded = keys.decode(run, c)?;

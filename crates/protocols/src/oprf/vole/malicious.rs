@@ -21,8 +21,8 @@ use vesica_crypto::memory::Wiped;
 use vesica_encode::items::Items;
 use vesica_encode::okvs::Decoded;
 use vesica_ot::security::Malicious;
-use vesica_ot::vole::Check;
-use vesica_ot::vole::receiver::{Answered, Checked, Held};
+use vesica_ot::vole;
+use vesica_ot::vole::receiver::{Answered, Checked};
 
 use super::elements::FieldElement;
 use super::hashes::{Hashes, PROOF, with_items};
@@ -160,17 +160,20 @@ impl Model<Block> for Malicious {
     type SenderShare = SenderShare;
     type Proofs = KeptValues;
 
-    /// Before the sender's last message has been checked, nothing that depends on A leaves.
+    /// Before the sender's last message has been checked, nothing that depends on A leaves. A is made while the sender
+    /// replies to the challenge.
     fn send_masked(
         setup: &Setup,
         ctx: &mut Ctx<'_, '_>,
         share: &ReceiverShare,
         vole: Answered<Block, Self>,
-        masked: Held<Vec<Block>, Self>,
+        p: Vec<Block>,
     ) -> Result<Checked<Block>, Error> {
         let (run, n) = (ctx.run, ctx.run.sizes.receiver);
+        let mut vole = vole::challenge(vole, &setup.plan, ctx.channel, ctx.rng)?;
+        let masked = run.report(n, vole.masked(p))?;
         run.phase(Phase::Unblind, 4 * n);
-        let vole = Self::take_flight3(vole, &setup.plan, ctx.channel, ctx.rng)?;
+        let vole = vole::take_reply(vole, &setup.plan, ctx.channel)?;
         run.advance(n)?;
         Block::send(&vole.release(masked), ctx.channel, run)?;
         share.send_w(ctx.channel)?;

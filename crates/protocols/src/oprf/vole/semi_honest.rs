@@ -10,7 +10,7 @@ use vesica_encode::items::Items;
 use vesica_encode::okvs::Decoded;
 use vesica_ot::security::SemiHonest;
 use vesica_ot::vole::Check;
-use vesica_ot::vole::receiver::{Answered, Checked, Held};
+use vesica_ot::vole::receiver::{Answered, Checked};
 
 use super::elements::FieldElement;
 use super::hashes::Hashes;
@@ -28,10 +28,11 @@ impl<V: FieldElement> Model<V> for SemiHonest {
         setup: &Setup,
         ctx: &mut Ctx<'_, '_>,
         (): &(),
-        vole: Answered<V, Self>,
-        masked: Held<Vec<V>, Self>,
+        mut vole: Answered<V, Self>,
+        p: Vec<V>,
     ) -> Result<Checked<V>, Error> {
-        let (run, n, mut masked) = (ctx.run, ctx.run.sizes.receiver, Some(masked.release()));
+        let (run, n) = (ctx.run, ctx.run.sizes.receiver);
+        let mut masked = Some(run.report(n, vole.masked(p))?.release());
         if let Some(early) = masked.take_if(|_| setup.early) {
             V::send(&early, ctx.channel, run)?;
             ctx.channel.flush()?;
