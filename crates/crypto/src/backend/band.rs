@@ -4,12 +4,20 @@
 //! one bit a lane, which gives the mask of a vector, and add the masked vector. They shift the band so that
 //! vectors begin at a cache line of the table's memory. Rows too close to an end of the table for that are
 //! left to the portable form.
+//!
+//! Neighbouring rows select among the same values. Where there are the instructions, eight or sixteen of them are
+//! handled at once: [`together`] and [`blocks`] multiply matrices of bits by GFNI, [`nibbles`] looks up sums of four
+//! values by shuffles of bytes.
 
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 #[macro_use]
 mod shared;
 #[cfg(target_arch = "aarch64")]
 mod arm;
+#[cfg(target_arch = "x86_64")]
+mod blocks;
+#[cfg(target_arch = "x86_64")]
+mod nibbles;
 #[cfg(target_arch = "x86_64")]
 mod together;
 #[cfg(target_arch = "x86_64")]
@@ -101,6 +109,9 @@ pub(crate) fn sums<V: XorValue, const N: usize>(
         (Level::Avx512, 1) => unsafe { x86::wide::sums::<V, N, 1>(table, rows, sums) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
+        (Level::Avx512, 2) if N <= nibbles::MOST_WORDS => unsafe { nibbles::sums::<V, N>(table, rows, sums) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
         (Level::Avx512, 2) => unsafe { x86::wide::sums::<V, N, 2>(table, rows, sums) },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
@@ -128,7 +139,18 @@ pub(crate) fn back_substitute<V: XorValue, const N: usize>(
     match (backend.level_for(Kernels::BandSolving), V::WORDS) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
+        (Level::Avx512Vaes, 1) => unsafe { blocks::back_substitute::<V, N, 1>(bands, table) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        (Level::Avx512Vaes, 2) => unsafe { blocks::back_substitute::<V, N, 2>(bands, table) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
         (Level::Avx512, 1) => unsafe { x86::wide::back_substitute::<V, N, 1>(bands, table) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        (Level::Avx512, 2) if N <= nibbles::MOST_WORDS => unsafe {
+            nibbles::back_substitute::<V, N>(bands, table);
+        },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         (Level::Avx512, 2) => unsafe { x86::wide::back_substitute::<V, N, 2>(bands, table) },

@@ -107,7 +107,7 @@ families! {
     /// Sums under the rows of a band matrix.
     BandSums, "band sums": [Avx2, Avx512, Avx512Vaes, Neon];
     /// Back substitution in a band matrix.
-    BandSolving, "band back substitution": [Avx2, Avx512, Neon];
+    BandSolving, "band back substitution": [Avx2, Avx512, Avx512Vaes, Neon];
     /// Convolution with random taps.
     Convolution, "convolution": [Avx512];
     /// Blocks of the Golay code.

@@ -96,7 +96,7 @@ fn eight<V: XorValue, const N: usize, const K: usize>(
 }
 
 /// Byte r is bit 7 - r: multiplied by a matrix, it gives the matrix reflected at its other diagonal.
-const ANTI_DIAGONAL: i64 = 0x0102_0408_1020_4080;
+pub(super) const ANTI_DIAGONAL: i64 = 0x0102_0408_1020_4080;
 
 /// Takes eight values of K words, side by side, to the bytes of their word v: lane p has byte p of each, from
 /// the last value to the first, which undoes the other reflection.
@@ -118,7 +118,7 @@ impl<const K: usize> Plane<K> {
 /// Byte j of lane i becomes byte i of lane j.
 #[target_feature(enable = "avx512f,avx512vbmi")]
 #[inline]
-fn transpose_bytes(x: __m512i) -> __m512i {
+pub(super) fn transpose_bytes(x: __m512i) -> __m512i {
     const ORDER: [u64; 8] = {
         let mut order = [0; 8];
         let mut lane = 0;
@@ -133,14 +133,14 @@ fn transpose_bytes(x: __m512i) -> __m512i {
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn load(words: &[u64; 8]) -> __m512i {
+pub(super) fn load(words: &[u64; 8]) -> __m512i {
     // SAFETY: 64 readable bytes; the load has no alignment.
     unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
 }
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn store(words: &mut [u64; 8], x: __m512i) {
+pub(super) fn store(words: &mut [u64; 8], x: __m512i) {
     // SAFETY: 64 writable bytes; the store has no alignment.
     unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), x) }
 }
