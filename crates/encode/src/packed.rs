@@ -124,7 +124,7 @@ mod tests {
         let all: Vec<u128> =
             (1..=100u128).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)).collect();
         for count in [0, 1, 2, 8, 100] {
-            for bits in [1, 7, 8, 40, 61, 63, 64, 65, 100, 128] {
+            for bits in [1, 7, 8, 40, 61, 63, 64, 65, 100, 121, 122, 127, 128] {
                 let mut bytes = vec![9; 3];
                 pack(all[..count].iter().copied(), bits, &mut bytes);
                 assert_eq!(bytes.len(), packed_bytes(count, bits));
