@@ -89,7 +89,7 @@ impl<T: Prefixed> Sort<T> {
             most = most.max(*count);
             sum += core::mem::replace(count, sum);
         }
-        room.resize(ROOM, records[0]);
+        room.resize(room.len().max(records.len()), records[0]);
         for record in records.iter() {
             let next = &mut counts[digit.of(record)];
             room[*next as usize] = *record;
