@@ -7,8 +7,8 @@
 //! * [`sums`]: for every row, the sum of the values that it selects;
 //! * [`back_substitute`]: solves a triangular system in place, whose row c begins at column c.
 //!
-//! The time of both does not depend on the values of table or rows, except that without AVX2 it depends on
-//! the number of ones in a band.
+//! The time of both does not depend on the values of the table. It depends on where rows start, and for some rows (for all
+//! of them on processors without vectors of 256 bits) on the number of ones in a band.
 
 use crate::backend::{Backend, band as kernels};
 

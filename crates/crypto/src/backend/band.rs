@@ -6,8 +6,8 @@
 //! left to the portable form.
 //!
 //! Neighbouring rows select among the same values. Where there are the instructions, eight or sixteen of them are
-//! handled at once: [`together`] and [`blocks`] multiply matrices of bits by GFNI, [`nibbles`] looks up sums of four
-//! values by shuffles of bytes.
+//! handled at once: `together` and `blocks` multiply matrices of bits by GFNI, `nibbles` looks up sums of four values
+//! by shuffles of bytes.
 
 #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
 #[macro_use]
@@ -139,13 +139,14 @@ pub(crate) fn back_substitute<V: XorValue, const N: usize>(
     match (backend.level_for(Kernels::BandSolving), V::WORDS) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a back end of this level exists only where its instructions do.
-        (Level::Avx512Vaes, 1) => unsafe { blocks::back_substitute::<V, N, 1>(bands, table) },
+        (Level::Avx512Vaes, 1) if N <= blocks::MOST_WORDS => unsafe {
+            blocks::back_substitute::<V, N, 1>(bands, table);
+        },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
-        (Level::Avx512Vaes, 2) => unsafe { blocks::back_substitute::<V, N, 2>(bands, table) },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        (Level::Avx512, 1) => unsafe { x86::wide::back_substitute::<V, N, 1>(bands, table) },
+        (Level::Avx512Vaes, 2) if N <= blocks::MOST_WORDS => unsafe {
+            blocks::back_substitute::<V, N, 2>(bands, table);
+        },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         (Level::Avx512, 2) if N <= nibbles::MOST_WORDS => unsafe {
@@ -153,7 +154,14 @@ pub(crate) fn back_substitute<V: XorValue, const N: usize>(
         },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
-        (Level::Avx512, 2) => unsafe { x86::wide::back_substitute::<V, N, 2>(bands, table) },
+        (Level::Avx512 | Level::Avx512Vaes, 1) => unsafe {
+            x86::wide::back_substitute::<V, N, 1>(bands, table);
+        },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        (Level::Avx512 | Level::Avx512Vaes, 2) => unsafe {
+            x86::wide::back_substitute::<V, N, 2>(bands, table);
+        },
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         (Level::Avx2, 1) => unsafe { x86::narrow::back_substitute::<V, N, 1>(bands, table) },

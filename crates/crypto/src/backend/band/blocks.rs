@@ -10,18 +10,15 @@
 
 use core::arch::x86_64::*;
 
-use super::together::{ANTI_DIAGONAL, load, store, transpose_bytes};
+use super::together::{COLUMNS, Order, add_products, load, matrices, planes, store, transpose_bytes};
 use super::{XorValue, substitute_range};
 
-/// Columns of a block.
-const COLUMNS: usize = 8;
-
 /// Most words of a band.
-const MOST_WORDS: usize = 8;
+pub(super) const MOST_WORDS: usize = 8;
 
 /// The bits with which the rows of a block select: entry g has those for the columns of the block g further on, a byte
-/// a row, which has the bit of the last column first.
-type Selections = [[u64; 8]; MOST_WORDS + 1];
+/// a row, bit 0 for the last column.
+type Selections = [u64; COLUMNS * (MOST_WORDS + 1)];
 
 /// Solves a triangular system, as [`back_substitute`](super::back_substitute) says.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vbmi,gfni")]
@@ -30,7 +27,7 @@ pub(super) fn back_substitute<V: XorValue, const N: usize, const K: usize>(
     table: &mut [V],
 ) {
     assert!(K == V::WORDS && size_of::<V>() == 8 * K && K <= 2, "words of a value");
-    assert!(N.is_power_of_two() && N <= MOST_WORDS, "words of a band");
+    assert!(N <= MOST_WORDS, "words of a band");
     // Columns before the first boundary of a cache line.
     let ahead = (table.as_ptr().align_offset(64) % COLUMNS).min(bands.len());
     let end = bands.len() - (bands.len() - ahead) % COLUMNS;
@@ -41,14 +38,14 @@ pub(super) fn back_substitute<V: XorValue, const N: usize, const K: usize>(
     let reached = COLUMNS * N;
     let mut kept = [[_mm512_setzero_si512(); K]; COLUMNS * MOST_WORDS];
     for (block, values) in (blocks.len()..).zip(behind.as_chunks().0).take(reached) {
-        kept[block % reached] = matrices(planes::<V, K>(values));
+        kept[block % reached] = matrices(planes::<V, K>(values, &Order::<K>::TO_PLANES));
     }
     for (block, (values, rows)) in blocks.iter_mut().zip(rows).enumerate().rev() {
-        let (selections, inverse) = selections(rows);
-        let mut sums = planes::<V, K>(values);
+        let (selected, inverse) = selections(rows);
+        let mut sums = planes::<V, K>(values, &Order::<K>::TO_PLANES);
         // The block behind this one comes last: it has only just been solved.
         for group in (1..=reached).rev() {
-            let selection = _mm512_set1_epi64(selections[group / 8][group % 8] as i64);
+            let selection = _mm512_set1_epi64(selected[group] as i64);
             add_products(&mut sums, selection, &kept[(block + group) % reached]);
         }
         let mut solved = [_mm512_setzero_si512(); K];
@@ -59,37 +56,18 @@ pub(super) fn back_substitute<V: XorValue, const N: usize, const K: usize>(
     substitute_range(bands, table, 0..ahead);
 }
 
-/// Adds to each plane what eight rows select, by the matrix of the columns.
-#[target_feature(enable = "avx512f,gfni")]
-#[inline]
-fn add_products<const K: usize>(planes: &mut [__m512i; K], selection: __m512i, matrices: &[__m512i; K]) {
-    for (plane, matrix) in planes.iter_mut().zip(matrices) {
-        *plane = _mm512_xor_si512(*plane, _mm512_gf2p8affine_epi64_epi8::<0>(selection, *matrix));
-    }
-}
-
-/// The planes reflected, by which selections are multiplied.
-#[target_feature(enable = "avx512f,gfni")]
-#[inline]
-fn matrices<const K: usize>(mut planes: [__m512i; K]) -> [__m512i; K] {
-    for plane in &mut planes {
-        *plane = _mm512_gf2p8affine_epi64_epi8::<0>(_mm512_set1_epi64(ANTI_DIAGONAL), *plane);
-    }
-    planes
-}
-
 /// What the rows of a block select behind it, and the inverse of what they select in it, in every lane.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,gfni")]
 #[inline]
 fn selections<const N: usize>(rows: &[[u64; N]; COLUMNS]) -> (Selections, __m512i) {
     let by = load(&[0, 1, 2, 3, 4, 5, 6, 7]);
     let back = _mm512_sub_epi64(_mm512_set1_epi64(64), by);
-    let (mut selections, mut carry, mut own) = ([[0; 8]; MOST_WORDS + 1], _mm512_setzero_si512(), 0);
-    for word in 0..=N {
+    let (mut selections, mut carry, mut own) = ([0; COLUMNS * (MOST_WORDS + 1)], _mm512_setzero_si512(), 0);
+    for (word, of_blocks) in selections.as_chunks_mut::<COLUMNS>().0.iter_mut().take(N + 1).enumerate() {
         // Row r starts r columns into the block. A shift by all 64 bits leaves zero.
         let mut shifted = carry;
         if word < N {
-            let words = load(&core::array::from_fn(|row| rows[row][word]));
+            let words = load::<u64, 8>(&core::array::from_fn(|row| rows[row][word]));
             shifted = _mm512_or_si512(_mm512_sllv_epi64(words, by), carry);
             carry = _mm512_srlv_epi64(words, back);
         }
@@ -97,12 +75,12 @@ fn selections<const N: usize>(rows: &[[u64; N]; COLUMNS]) -> (Selections, __m512
         if word == 0 {
             own = _mm_cvtsi128_si64(_mm512_castsi512_si128(bytes)) as u64;
         }
-        store(&mut selections[word], reversed(bytes));
+        store(of_blocks, reversed(bytes));
     }
     (selections, inverse(own))
 }
 
-/// Bits r and above of byte r, those of the columns behind the row's own.
+/// Byte r has the bits above bit r, those of the columns behind the row's own.
 const ABOVE_DIAGONAL: u64 = 0x0080_c0e0_f0f8_fcfe;
 
 /// Byte r is bit r.
@@ -135,41 +113,7 @@ fn reversed(bytes: __m512i) -> __m512i {
     _mm512_gf2p8affine_epi64_epi8::<0>(bytes, _mm512_set1_epi64(DIAGONAL as i64))
 }
 
-/// The order of bytes that takes eight values of K words to their planes, and the one back.
-struct Order<const K: usize>;
-
-impl<const K: usize> Order<K> {
-    const TO_PLANES: [[u64; 8]; 2] = Self::order(false);
-    const TO_VALUES: [[u64; 8]; 2] = Self::order(true);
-
-    const fn order(back: bool) -> [[u64; 8]; 2] {
-        let mut order = [[0; 8]; 2];
-        let mut place = 0;
-        while place < 64 * K {
-            let of_values = 8 * K * (place % 8) + 8 * (place / 64) + place / 8 % 8;
-            let (to, from) = if back { (of_values, place) } else { (place, of_values) };
-            order[to / 64][to / 8 % 8] |= (from as u64) << (8 * (to % 8));
-            place += 1;
-        }
-        order
-    }
-}
-
-#[target_feature(enable = "avx512f,avx512vbmi")]
-#[inline]
-fn planes<V: XorValue, const K: usize>(values: &[V; COLUMNS]) -> [__m512i; K] {
-    let place = values.as_ptr().cast::<u64>();
-    // SAFETY: eight values of K words are K vectors of eight words.
-    let [first, last] = unsafe {
-        [_mm512_loadu_si512(place.cast()), _mm512_loadu_si512(place.add(COLUMNS * (K - 1)).cast())]
-    };
-    let mut planes = [first; K];
-    for (plane, order) in planes.iter_mut().zip(&Order::<K>::TO_PLANES) {
-        *plane = _mm512_permutex2var_epi8(first, load(order), last);
-    }
-    planes
-}
-
+/// Sets eight values to what these planes are of.
 #[target_feature(enable = "avx512f,avx512vbmi")]
 #[inline]
 fn set_values<V: XorValue, const K: usize>(values: &mut [V; COLUMNS], planes: [__m512i; K]) {

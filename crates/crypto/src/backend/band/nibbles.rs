@@ -8,7 +8,10 @@
 
 use core::arch::x86_64::*;
 
+use core::mem::MaybeUninit;
+
 use super::shared::shifted;
+use super::together::{load, range_of, store};
 use super::x86::wide;
 use super::{BandRow, XorValue, substitute_range};
 
@@ -24,9 +27,12 @@ const SPAN: usize = 64;
 /// Most words of a band.
 pub(super) const MOST_WORDS: usize = 2;
 
-/// Steps, and groups of four columns, whose tables [`sums`] makes at once.
+/// Steps of [`sums`] that share tables.
 const STEPS: usize = 4;
-const MOST_GROUPS: usize = 80;
+
+/// Most groups of four columns whose tables they share: those of a band and twice as many columns again, rows that share
+/// tables being near one another.
+const MOST_GROUPS: usize = (64 * MOST_WORDS + 192) / COLUMNS;
 
 /// Lane l of vector t: byte t + 4·l of each of sixteen values.
 type Planes = [__m512i; 4];
@@ -40,8 +46,9 @@ type Selections = [Selection; 16 * (MOST_WORDS + 1)];
 /// Sets `sums[i]` to the sum of the values of `table`, two words each, that row i selects.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
 pub(super) fn sums<V: XorValue, const N: usize>(table: &[V], rows: &[BandRow<N>], sums: &mut [V]) {
-    assert!(V::WORDS == 2 && size_of::<V>() == 16 && N <= MOST_WORDS, "blocks");
-    let mut tables = [[_mm512_setzero_si512(); 4]; MOST_GROUPS];
+    assert!(V::WORDS == 2 && size_of::<V>() == 16, "words of a value");
+    assert!(N <= MOST_WORDS, "words of a band");
+    let mut memory = [const { MaybeUninit::<Planes>::uninit() }; MOST_GROUPS];
     for (rows, sums) in rows.chunks(STEPS * ROWS).zip(sums.chunks_mut(STEPS * ROWS)) {
         let (first, behind) = range_of(rows);
         let groups = (behind - first).div_ceil(COLUMNS);
@@ -51,11 +58,12 @@ pub(super) fn sums<V: XorValue, const N: usize>(table: &[V], rows: &[BandRow<N>]
             continue;
         };
         let (step_sums, rest_sums) = sums.as_chunks_mut::<ROWS>();
-        if !steps.is_empty() {
-            for (tables, columns) in tables.iter_mut().zip(window.as_chunks::<COLUMNS>().0) {
-                *tables = tables_of(load(columns));
-            }
+        let groups = if steps.is_empty() { 0 } else { groups };
+        for (tables, columns) in memory[..groups].iter_mut().zip(window.as_chunks::<COLUMNS>().0) {
+            tables.write(tables_of(load(columns)));
         }
+        // SAFETY: the window has so many groups, and the tables of each have just been written.
+        let tables = unsafe { core::slice::from_raw_parts(memory.as_ptr().cast::<Planes>(), groups) };
         for (rows, sums) in steps.iter().zip(step_sums) {
             let (begin, reached) = range_of(rows);
             // The first group that a row of this step may reach.
@@ -69,10 +77,10 @@ pub(super) fn sums<V: XorValue, const N: usize>(table: &[V], rows: &[BandRow<N>]
             for (i, row) in rows.iter().enumerate() {
                 set_words(&mut words, i, &row.band, row.start - begin as u32);
             }
-            let selections = selections::<N>(&words);
+            let selected = selections::<N>(&words);
             let tables = &tables[group..][..(reached - begin).div_ceil(COLUMNS)];
             let mut planes = [_mm512_setzero_si512(); 4];
-            for (selection, tables) in selections.iter().zip(tables) {
+            for (selection, tables) in selected.iter().zip(tables) {
                 add_selected(&mut planes, selection, tables);
             }
             for (sums, values) in sums.as_chunks_mut().0.iter_mut().zip(values_of(planes)) {
@@ -83,22 +91,11 @@ pub(super) fn sums<V: XorValue, const N: usize>(table: &[V], rows: &[BandRow<N>]
     }
 }
 
-/// The first column of the first row, and the column behind the last row.
-#[inline(always)]
-fn range_of<const N: usize>(rows: &[BandRow<N>]) -> (usize, usize) {
-    let (mut first, mut last) = (u32::MAX, 0);
-    for row in rows {
-        first = first.min(row.start);
-        last = last.max(row.start);
-    }
-    (first as usize, last as usize + 64 * N)
-}
-
 /// Solves a triangular system of values of two words, as [`back_substitute`](super::back_substitute) says.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
 pub(super) fn back_substitute<V: XorValue, const N: usize>(bands: &[[u64; N]], table: &mut [V]) {
-    assert!(V::WORDS == 2 && size_of::<V>() == 16, "blocks");
-    assert!(N.is_power_of_two() && N <= MOST_WORDS, "words of a band");
+    assert!(V::WORDS == 2 && size_of::<V>() == 16, "words of a value");
+    assert!(N <= MOST_WORDS, "words of a band");
     // Columns before the first boundary of a cache line.
     let ahead = (table.as_ptr().align_offset(64) % COLUMNS).min(bands.len());
     let end = bands.len() - (bands.len() - ahead) % ROWS;
@@ -117,11 +114,11 @@ pub(super) fn back_substitute<V: XorValue, const N: usize>(bands: &[[u64; N]], t
         for (i, band) in rows.iter().enumerate() {
             own[i] = set_words(&mut words, i, band, i as u32) & (u64::MAX << 1 << i);
         }
-        let selections = selections::<N>(&words);
+        let selected = selections::<N>(&words);
         let mut planes = [_mm512_setzero_si512(); 4];
         // The columns next behind the block come last: they have only just been solved.
         for group in (of_block..of_block + reached).rev() {
-            add_selected(&mut planes, &selections[group], &kept[(block * of_block + group) % reached]);
+            add_selected(&mut planes, &selected[group], &kept[(block * of_block + group) % reached]);
         }
         let mut solved = values_of(planes);
         let values = values.as_chunks_mut::<COLUMNS>().0;
@@ -289,20 +286,4 @@ fn transposed_fours(x: __m512i) -> __m512i {
         order
     };
     _mm512_permutexvar_epi32(load(&ORDER), x)
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn load<V: XorValue, const M: usize>(values: &[V; M]) -> __m512i {
-    assert!(size_of::<[V; M]>() == 64, "a vector");
-    // SAFETY: 64 readable bytes; the load has no alignment.
-    unsafe { _mm512_loadu_si512(values.as_ptr().cast()) }
-}
-
-#[target_feature(enable = "avx512f")]
-#[inline]
-fn store<V: XorValue, const M: usize>(values: &mut [V; M], x: __m512i) {
-    assert!(size_of::<[V; M]>() == 64, "a vector");
-    // SAFETY: 64 writable bytes; the store has no alignment. Every pattern of bits is a value.
-    unsafe { _mm512_storeu_si512(values.as_mut_ptr().cast(), x) }
 }

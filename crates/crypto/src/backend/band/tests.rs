@@ -84,18 +84,61 @@ macro_rules! for_widths {
 for_widths! {
     words_under_a_word: u64, 1;
     words_under_128: u64, 2;
+    words_under_192: u64, 3;
     words_under_256: u64, 4;
     words_under_512: u64, 8;
+    words_under_1024: u64, 16;
     blocks_under_a_word: Block, 1;
     blocks_under_128: Block, 2;
+    blocks_under_192: Block, 3;
     blocks_under_256: Block, 4;
     blocks_under_512: Block, 8;
+    blocks_under_1024: Block, 16;
+}
+
+/// Rows of one step may start less than 64 columns apart.
+#[test]
+fn steps_of_rows_as_far_apart_as_they_may_be() {
+    let mut rng = Prg::from_seed([3; 16]);
+    let mut table = vec![Block::ZERO; 400];
+    Block::randomise(&mut table, &mut rng);
+    for (first, apart) in (0..8).flat_map(|first| (56..72).map(move |apart| (first, apart))) {
+        for last in [7, 8, 15, 16, 63] {
+            let rows: Vec<BandRow<2>> = (0..64)
+                .map(|i| BandRow {
+                    start: first + if i >= last { apart } else { i % 4 },
+                    band: [u64::MAX; 2],
+                })
+                .collect();
+            for backend in Backend::available() {
+                let mut found = vec![Block::ZERO; rows.len()];
+                sums(backend, &table, &rows, &mut found);
+                for (row, sum) in rows.iter().zip(found) {
+                    assert!(sum == reference(&table, row), "{backend:?} {first} {apart} {last}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
-#[should_panic = "range"]
 fn a_row_beyond_the_table_is_refused() {
-    sums(Backend::detect(), &[0u64; 200], &[BandRow { start: 100, band: [0; 2] }], &mut [0]);
+    for backend in Backend::available() {
+        for (count, place) in [(1, 0), (8, 7), (16, 0), (16, 15), (64, 40), (70, 69)] {
+            for start in [73, 100, u32::MAX - 127, u32::MAX] {
+                let mut rows = vec![BandRow { start: 60, band: [u64::MAX; 2] }; count];
+                rows[place].start = start;
+                let refused = std::panic::catch_unwind(|| {
+                    sums(backend, &[0u64; 200], &rows, &mut vec![0; count]);
+                });
+                assert!(refused.is_err(), "words, {backend:?} {count} {place} {start}");
+                let refused = std::panic::catch_unwind(|| {
+                    sums(backend, &[Block::ZERO; 200], &rows, &mut vec![Block::ZERO; count]);
+                });
+                assert!(refused.is_err(), "blocks, {backend:?} {count} {place} {start}");
+            }
+        }
+    }
 }
 
 #[test]
