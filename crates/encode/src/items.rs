@@ -238,8 +238,8 @@ impl Items {
             assert!(index < self.len(), "an item of this set");
             wanted[index / 64] |= 1 << (index % 64);
         }
-        let some = wanted.iter().map(|word| word.count_ones() as usize).sum();
-        let (mut rows, mut count) = (Vec::with_capacity(some), 0);
+        let items_wanted = wanted.iter().map(|word| word.count_ones() as usize).sum();
+        let (mut rows, mut count) = (Vec::with_capacity(items_wanted), 0);
         for_each_one(&wanted, |index| {
             let before = rows.len();
             rows.extend(self.rows_of(index));

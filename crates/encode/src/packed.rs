@@ -16,6 +16,7 @@ pub fn pack(numbers: impl ExactSizeIterator<Item = u128>, bits: u32, bytes: &mut
     bytes.resize(packed_bytes(numbers.len(), bits), 0);
     let mut packed = Packer::new(bytes);
     numbers.for_each(|number| packed.put(number & mask(bits), bits));
+    assert!(packed.bytes.len() as u64 == packed.put.div_ceil(8), "as many numbers as the iterator said");
 }
 
 /// Appends the `count` numbers of `bits` bits that these bytes are; false if bits beyond the last one are set.
@@ -60,6 +61,7 @@ impl<'a> Packer<'a> {
         if let Some(bytes) = rest.first_chunk_mut() {
             *bytes = (u128::from_le_bytes(*bytes) | window).to_le_bytes();
         } else {
+            let rest = &mut rest[..((shift + bits) as usize).div_ceil(8)];
             rest.iter_mut().zip(window.to_le_bytes()).for_each(|(byte, more)| *byte |= more);
         }
         if shift + bits > u128::BITS {
@@ -107,7 +109,7 @@ impl<'a> Unpacker<'a> {
     }
 }
 
-/// Fewer bytes than a number has.
+/// The number of these bytes, of which there are fewer than sixteen, and zeros behind them.
 #[cold]
 fn padded(bytes: &[u8]) -> u128 {
     let mut all = [0; size_of::<u128>()];
@@ -118,6 +120,15 @@ fn padded(bytes: &[u8]) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[should_panic = "range"]
+    fn a_number_that_has_no_room_is_refused() {
+        let mut bytes = [0; 3];
+        let mut packed = Packer::new(&mut bytes);
+        packed.put(0x1f, 5);
+        packed.put(0xfffff, 20);
+    }
 
     #[test]
     fn numbers_come_back_and_bits_beyond_the_last_are_refused() {

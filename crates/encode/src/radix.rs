@@ -1,20 +1,21 @@
-//! Sorts by radix, in slot: records by their keys, masks by their value.
+//! Sorts by radix: records by their keys, masks by their value.
 //!
-//! Digests and masks are uniform, so their leading bits tell where each record belongs. One pass moves all
-//! records to buckets of some thousand (American flag sort: McIlroy, Bostic, McIlroy, "Engineering Radix Sort",
-//! 1993), in their own memory. Each bucket is then dealt out once more, by way of a room that stays in the cache,
-//! to slots for one record each on average; insertion puts right what shares one. Integers need not be uniform: bits
-//! that all records share are skipped, and a slot that many records share is divided again.
+//! Digests and masks are uniform, so their leading bits tell where each record belongs. Records that do not fit the cache
+//! are first moved to buckets of some thousand, in their own memory (American flag sort: McIlroy, Bostic, McIlroy,
+//! "Engineering Radix Sort", 1993). Each bucket is then dealt out to slots for one or two records each, by way of a room:
+//! memory for one bucket, which stays in the cache. Insertion puts right what shares a slot. Integers need not be
+//! uniform: bits that all records share are skipped, and a slot that many records share is divided again.
 
 use vesica_crypto::memory::prefetch;
 
 /// Records of a bucket that the first pass aims at.
 const BUCKET: usize = 1 << 12;
-/// Most buckets of one pass in slot, in bits: their heads must stay in the cache.
-const BUCKET_BITS: u32 = 10;
+/// Fewest and most buckets of one pass, in bits: few would leave integers that are not uniform together for many passes,
+/// and the heads of all must stay in the cache.
+const BUCKET_BITS: [u32; 2] = [6, 10];
 /// A bucket of at most so many records is dealt out by way of the room.
 const ROOM: usize = 1 << 14;
-/// More records than insertion should sort.
+/// Most records that insertion should sort.
 const MANY: usize = 64;
 
 /// A value whose order is first that of an integer.
@@ -117,8 +118,9 @@ impl Digit {
     /// As many bits behind the shared ones as so many records need, at least one if any is left.
     fn behind(shared: u32, records: usize) -> Self {
         let left = u64::BITS - shared;
+        let [fewest, most] = BUCKET_BITS;
         let bits =
-            if records <= ROOM { records.ilog2() } else { (records / BUCKET).ilog2().min(BUCKET_BITS) };
+            if records <= ROOM { records.ilog2() } else { (records / BUCKET).ilog2().clamp(fewest, most) };
         let bits = bits.min(left);
         Digit { shift: left - bits, mask: (1 << bits) - 1 }
     }
@@ -205,7 +207,7 @@ mod tests {
     }
 
     fn all<const N: usize>(rng: &mut StdRng) {
-        for rows in [0, 1, 2, 3, 50, 63, 64, 65, 66, 200, 1000, 5000, 70_000] {
+        for rows in [0, 1, 2, 3, 50, 63, 64, 65, 66, 200, 1000, 5000, 16_383, 16_384, 16_385, 70_000] {
             // Uniform keys; few keys; keys that differ in one byte, at the front, behind the prefix or at the
             // end.
             check(records::<N>(rows, |_| rng.random()));
@@ -220,6 +222,8 @@ mod tests {
             // One key far from the rest, and keys that are already sorted.
             check(records::<N>(rows, |row| if row == 7 { [0xff; N] } else { small(row % 97) }));
             check(records::<N>(rows, small));
+            // Few in a bucket of their own, and the rest in one that is larger than the room.
+            check(records::<N>(rows, |row| if row % 1000 == 7 { rng.random() } else { small(row % 20_011) }));
             check(records::<N>(rows, |row| small(rows - row)));
         }
     }

@@ -275,6 +275,25 @@ fn rows_end_below_the_dummies() {
     assert_eq!(items.matches(0..1).rows(), [u64::from(u32::MAX) - 1]);
 }
 
+/// Rows are ordered by sorting where few of many match, and by a bit a row elsewhere.
+#[test]
+fn matched_rows_ascend_however_many_match() {
+    let keys: Vec<[u8; 4]> = (0..2000u32).map(u32::to_be_bytes).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+    let items = build(Width::Digest128, &keys, OnDuplicates::All).unwrap();
+    // Item i is some row: digests are in another order than rows.
+    let row = |item| items.matches([item].into_iter()).rows()[0];
+    for count in [1, 12, 30, 31, 32, 33, 500, 2000] {
+        let mut expected: Vec<u64> = (0..count).map(row).collect();
+        assert!(count < 12 || !expected.is_sorted(), "{count}");
+        expected.sort_unstable();
+        assert_eq!(items.matches(0..count).rows(), expected, "{count}");
+    }
+    // As many words of bits as rows.
+    let two: Vec<usize> = (0..2000).filter(|item| [3, 127].contains(&row(*item))).collect();
+    assert_eq!(items.matches(two.into_iter().rev()).rows(), [3, 127]);
+}
+
 #[test]
 fn shuffles_are_permutations_and_uniform() {
     let mut rng = StdRng::seed_from_u64(5);
