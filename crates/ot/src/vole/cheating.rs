@@ -447,8 +447,16 @@ mod tests {
             .unwrap_or_else(|error| panic!("{error}"));
         let (_, challenge) = receiver.challenge(&words, &mut rng).unwrap_or_else(|error| panic!("{error}"));
         let seed = Block::from_bytes(challenge.as_chunks::<16>().0[0]);
-        let known: Vec<Vec<Block>> =
-            (0..2).map(|piece| check::Coefficients::new(seed, piece).next(plan.noise()).to_vec()).collect();
+        let known: Vec<Vec<Block>> = (0..2)
+            .map(|piece| {
+                let mut coefficients = check::Coefficients::new(&plan, seed, piece);
+                let of_tree = |block: Range<usize>| {
+                    let of_tree = coefficients.next(block.len());
+                    (0..block.len()).map(move |position| of_tree.at(position).to_block()).collect::<Vec<_>>()
+                };
+                plan.blocks().flat_map(of_tree).collect()
+            })
+            .collect();
         let (guess, other) = ([1, 1], [2, 3]);
         for trees in [[0, 1], [4, 100], [0, 200 + 3]] {
             let wrong = fitted(&plan, &known, trees, guess, other);
@@ -459,12 +467,16 @@ mod tests {
                 assert_eq!(accepted, right, "trees {trees:?}, paths {paths:?}");
             }
         }
-        // Had two pieces the same coefficients, one error at the same place of both would not show.
+        // Had two trees or two pieces the same coefficients, one error at the same place of both would not show.
         let error = rng.block();
-        let wrong = [3, 200 + 3].map(|tree| WrongWord { tree, word: usize::MAX, error, guess: 1 });
-        for (path, right) in [(1, true), (2, false)] {
-            let accepted = accepted_with(&plan, &mut rng, &wrong, |all| (all[3], all[203]) = (path, path));
-            assert_eq!(accepted, right, "one error in two pieces, path {path}");
+        for trees in [[3, 4], [3, 200 + 3]] {
+            let wrong = trees.map(|tree| WrongWord { tree, word: usize::MAX, error, guess: 1 });
+            for (path, right) in [(1, true), (2, false)] {
+                let accepted = accepted_with(&plan, &mut rng, &wrong, |all| {
+                    (all[trees[0]], all[trees[1]]) = (path, path);
+                });
+                assert_eq!(accepted, right, "one error in trees {trees:?}, path {path}");
+            }
         }
     }
 

@@ -18,7 +18,6 @@ use std::sync::{Mutex, PoisonError};
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 use vesica_crypto::block::Block;
-use vesica_crypto::gf128;
 use vesica_crypto::hash::Context;
 use vesica_crypto::memory::{Wiped, wipe};
 use vesica_crypto::par;
@@ -26,7 +25,7 @@ use vesica_crypto::transpose::ROWS;
 use vesica_crypto::weighted_xor_sum::BLOCKS;
 use zeroize::{Zeroize, Zeroizing};
 
-use super::check::{self, Coefficients, block_at};
+use super::check::{self, Coefficients};
 use super::codes::{Code, Sparse};
 use super::multi_point::{MultiPointPprf, Punctured};
 use super::pieces::{compressed, compressed_last, grown};
@@ -207,7 +206,7 @@ impl<V: Value> Answered<V, Malicious> {
         let (mut flight4, mut expected) = (Vec::new(), Zeroizing::default());
         let mut vector = Vector::CorrectionWords(Vec::new());
         if let Some([spare, share]) = self.spare.first() {
-            // The words have come: χ may be drawn.
+            // The words have come: the coefficients may be drawn.
             let seed = Block::random(rng);
             let grown = self.noise.grow_checked(flight3, seed);
             *expected = check::hash(&self.noise.context, *share ^ grown.sum).to_vec();
@@ -218,7 +217,7 @@ impl<V: Value> Answered<V, Malicious> {
     }
 }
 
-/// What grows in a malicious run, with Σ χ_j·c_j and X = Σ χ_α·β.
+/// What grows in a malicious run, with Σ φ·χ_j·c_j and X = Σ φ·χ_α·β.
 struct GrownChecked {
     vector: Vector,
     sum: Block,
@@ -329,7 +328,8 @@ impl<V: Value> Noise<V> {
         let code = self.take_code();
         let total = Mutex::new([Block::ZERO; 2]);
         let fill = |threads, piece, room: &mut Vec<Block>| {
-            let (mut intake, mut coefficients) = (code.intake(room), Coefficients::new(seed, piece));
+            let (mut intake, mut coefficients) =
+                (code.intake(room), Coefficients::new(&self.plan, seed, piece));
             let (mut trees, mut sums) = (self.plan.trees(piece), [Block::ZERO; 2]);
             self.grow(threads, piece, flight3, |leaves| {
                 intake.push(leaves);
@@ -340,8 +340,8 @@ impl<V: Value> Noise<V> {
                     let (leaves, others) = rest.split_at(tree.leaves);
                     rest = others;
                     let coefficients = coefficients.next(tree.leaves);
-                    let hidden = block_at(coefficients, self.points[tree.number]);
-                    sums[0] ^= gf128::inner_product(coefficients, leaves).to_block();
+                    let hidden = coefficients.at(self.points[tree.number]).to_block();
+                    sums[0] ^= coefficients.sum(leaves).to_block();
                     sums[1] ^= self.values[tree.number].times(hidden);
                 }
             });

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rand_core::CryptoRng;
 use vesica_crypto::block::Block;
-use vesica_crypto::gf128::{self, Gf128};
+use vesica_crypto::gf128::Gf128;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::memory::{Wiped, wipe};
 use vesica_crypto::prg::Prg;
@@ -236,18 +236,18 @@ impl Answered<Malicious> {
             let (seed, hidden) = (Block::from_bytes(*seed), Gf128::from(Block::from_bytes(*hidden)));
             let mut sum = Gf128::from(*share) + Gf128::from(**delta) * hidden;
             let mut add = |coefficients: &mut Coefficients, noise: &[Block]| {
-                sum += gf128::inner_product(coefficients.next(noise.len()), noise);
+                sum += coefficients.next(noise.len()).sum(noise);
             };
             match vector {
                 Vector::Outputs(_) => (),
                 Vector::Taken(code, room) => {
-                    let mut coefficients = Coefficients::new(seed, 0);
+                    let mut coefficients = Coefficients::new(plan, seed, 0);
                     let lengths = plan.blocks().map(|block| block.len());
                     code.taken(room, lengths, |noise| add(&mut coefficients, noise));
                 }
                 Vector::Noise(_, pieces) => {
                     for (piece, noise) in pieces.iter().enumerate() {
-                        let mut coefficients = Coefficients::new(seed, piece);
+                        let mut coefficients = Coefficients::new(plan, seed, piece);
                         plan.blocks().for_each(|block| add(&mut coefficients, &noise[block]));
                     }
                 }
