@@ -71,7 +71,8 @@ doc: setup ## Build the documentation of all crates, with warnings denied
 
 .PHONY: release-test
 release-test: setup
-	$(call stage,test,$(CARGO) test --locked --workspace --profile ci)
+	$(call stage,test,$(CARGO) test --locked --workspace --profile ci --tests)
+	$(call stage,doctest,$(CARGO) test --locked --workspace --profile ci --doc)
 
 .PHONY: archive-test
 archive-test: release-test
