@@ -7,7 +7,6 @@
 //! method of the four Russians (Arlazarov, Dinic, Kronrod, Faradžev, 1970) without addresses that depend on bits.
 
 use core::arch::x86_64::*;
-
 use core::mem::MaybeUninit;
 
 use super::shared::shifted;
@@ -30,8 +29,7 @@ pub(super) const MOST_WORDS: usize = 2;
 /// Steps of [`sums`] that share tables.
 const STEPS: usize = 4;
 
-/// Most groups of four columns whose tables they share: those of a band and twice as many columns again, rows that share
-/// tables being near one another.
+/// Most groups of four columns whose tables they share: those of a band, and of 192 columns in which rows start.
 const MOST_GROUPS: usize = (64 * MOST_WORDS + 192) / COLUMNS;
 
 /// Lane l of vector t: byte t + 4·l of each of sixteen values.
