@@ -18,7 +18,7 @@
 //! 2. its part of the base OTs; small-field VOLE;
 //!    corrections for correlated OTs with choices
 //!    ¬α_i by bits, and for t VOLEs of β_i           ─►
-//! A = G·a, a zero but for β_i at α_i                    multi-point PPRF: all leaves b
+//! A = G·a, a zero but for β_i at α_i (or after 4)       multi-point PPRF: all leaves b
 //!                                                   ◄─  3. correction words; final corrections γ_i + Σ leaves
 //! all leaves but α_i; there leaf + Δ·β_i                (γ_i, δ_i the VOLEs: δ_i = γ_i + Δ·β_i)
 //! c = b + Δ·a position by position                      B = G·b

@@ -249,7 +249,7 @@ pub fn accept_anything(
     plan: &Plan,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<receiver::Checked<Block>, Error> {
+) -> Result<receiver::Checked<Block, Malicious>, Error> {
     let mut flight3 = vec![0; plan.flight3_bytes()];
     channel.recv_exact(&mut flight3)?;
     let (receiver, flight4) = receiver.challenge(&flight3, rng)?;

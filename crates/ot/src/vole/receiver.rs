@@ -3,13 +3,44 @@
 //! ```text
 //! Begun ── answer ──► Answered<SemiHonest> or Answered<Malicious>
 //!
-//! Answered<SemiHonest> ── accept (flight 3) ────────────────────────────────────► Checked ── expand ──► C
-//! Answered<Malicious>  ── challenge (flight 3) ──► Challenged ── check (flight 5) ──►
+//! Answered<SemiHonest> ── accept (flight 3) ──► Checked<SemiHonest> ── expand ──► C
+//! Answered<Malicious>  ── challenge (flight 3) ──► Challenged ── check (flight 5) ──► Checked<Malicious> ── expand ──► C
 //! ```
 //!
 //! A is known before the sender has answered, and can be asked for before or after the challenge. It comes as a
-//! [`Held`] value, which only a `Checked` receiver, or a semi-honest one, can release: in malicious runs nothing that
-//! depends on A leaves before the check.
+//! [`Held`] value, which only a `Checked` receiver of the same model, or a semi-honest one, can release: in malicious runs
+//! nothing that depends on A leaves before the check. None of these compiles:
+//!
+//! ```compile_fail,E0599
+//! use vesica_crypto::{block::Block, memory::Wiped};
+//! use vesica_ot::{security::Malicious, vole::receiver::Held};
+//!
+//! fn before_the_check(a: Held<Wiped<Block>, Malicious>) -> Wiped<Block> {
+//!     a.release()
+//! }
+//! ```
+//!
+//! ```compile_fail,E0308
+//! use vesica_crypto::{block::Block, memory::Wiped};
+//! use vesica_ot::security::{Malicious, SemiHonest};
+//! use vesica_ot::vole::receiver::{Checked, Held};
+//!
+//! fn by_a_receiver_that_checks_nothing(
+//!     receiver: &Checked<Block, SemiHonest>,
+//!     a: Held<Wiped<Block>, Malicious>,
+//! ) -> Wiped<Block> {
+//!     receiver.release(a)
+//! }
+//! ```
+//!
+//! ```compile_fail,E0599
+//! use vesica_crypto::{block::Block, memory::Wiped};
+//! use vesica_ot::vole::receiver::Challenged;
+//!
+//! fn unchecked(receiver: Challenged<Block>) -> Wiped<Block> {
+//!     receiver.expand()
+//! }
+//! ```
 
 use core::convert::Infallible;
 use core::marker::PhantomData;
@@ -84,9 +115,10 @@ pub struct Challenged<V: Value> {
 }
 
 /// A receiver that has checked all there is to check: it may expand.
-pub struct Checked<V: Value> {
+pub struct Checked<V: Value, S> {
     noise: Noise<V>,
     vector: Vector,
+    security: PhantomData<S>,
 }
 
 /// What C will be made of.
@@ -176,7 +208,7 @@ impl<V: Value, S: SecurityModel> Answered<V, S> {
     ///
     /// # Panics
     /// If the table has another length than A.
-    pub fn masked(&mut self, table: Vec<V>) -> Held<Vec<V>, S> {
+    pub fn masked(&mut self, table: Wiped<V>) -> Held<Wiped<V>, S> {
         self.noise.masked(table)
     }
 }
@@ -186,9 +218,10 @@ impl<V: Value> Answered<V, SemiHonest> {
     ///
     /// # Errors
     /// If it has another length than it must.
-    pub fn accept(self, flight3: Vec<u8>) -> Result<Checked<V>, Error> {
+    pub fn accept(self, flight3: Vec<u8>) -> Result<Checked<V, SemiHonest>, Error> {
         self.noise.check_length(&flight3)?;
-        Ok(Checked { noise: self.noise, vector: Vector::CorrectionWords(flight3) })
+        let vector = Vector::CorrectionWords(flight3);
+        Ok(Checked { noise: self.noise, vector, security: PhantomData })
     }
 }
 
@@ -225,11 +258,11 @@ struct GrownChecked {
 }
 
 impl<V: Value> Challenged<V> {
-    /// A ⊕ `table`, as [`Answered::masked`] has it: while the sender replies.
+    /// A ⊕ `table`, made while the sender replies. As [`Answered::masked`].
     ///
     /// # Panics
     /// If the table has another length than A.
-    pub fn masked(&mut self, table: Vec<V>) -> Held<Vec<V>, Malicious> {
+    pub fn masked(&mut self, table: Wiped<V>) -> Held<Wiped<V>, Malicious> {
         self.noise.masked(table)
     }
 
@@ -237,7 +270,7 @@ impl<V: Value> Challenged<V> {
     ///
     /// # Errors
     /// If the reply does not fit: the trees were not those of one function.
-    pub fn check(self, flight5: &[u8]) -> Result<Checked<V>, Error> {
+    pub fn check(self, flight5: &[u8]) -> Result<Checked<V, Malicious>, Error> {
         if flight5.len() != self.expected.len() {
             return Err(Error::MessageLength { what: "reply to the check of a VOLE" });
         }
@@ -248,21 +281,21 @@ impl<V: Value> Challenged<V> {
     }
 
     /// Goes on, whatever the reply.
-    pub(super) fn go_on(self) -> Checked<V> {
-        Checked { noise: self.noise, vector: self.vector }
+    pub(super) fn go_on(self) -> Checked<V, Malicious> {
+        Checked { noise: self.noise, vector: self.vector, security: PhantomData }
     }
 }
 
-impl<V: Value> Checked<V> {
-    /// What depends on A may leave now.
-    pub fn release<T, S>(&self, held: Held<T, S>) -> T {
+impl<V: Value, S> Checked<V, S> {
+    /// What depends on A, which is to be that of this run, may leave now.
+    pub fn release<T>(&self, held: Held<T, S>) -> T {
         held.0
     }
 
     /// C.
     #[must_use]
     pub fn expand(self) -> Wiped<Block> {
-        let Checked { mut noise, vector } = self;
+        let Checked { mut noise, vector, .. } = self;
         if noise.plan.pieces() == 0 {
             return noise.deltas;
         }
@@ -296,7 +329,7 @@ impl<V: Value> Noise<V> {
         self.code.take().unwrap_or_else(|| self.plan.code(&self.context))
     }
 
-    fn masked<S>(&mut self, mut table: Vec<V>) -> Held<Vec<V>, S> {
+    fn masked<S>(&mut self, mut table: Wiped<V>) -> Held<Wiped<V>, S> {
         self.add_values(&mut table);
         Held(table, PhantomData)
     }

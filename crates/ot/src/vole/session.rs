@@ -34,7 +34,7 @@ pub trait Check<V: Value>: Covers<V> + Sized {
         plan: &Plan,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<receiver::Checked<V>, Error>;
+    ) -> Result<receiver::Checked<V, Self>, Error>;
 }
 
 impl<V: Value> Check<V> for SemiHonest {
@@ -51,7 +51,7 @@ impl<V: Value> Check<V> for SemiHonest {
         plan: &Plan,
         channel: &mut dyn Channel,
         _: &mut dyn CryptoRng,
-    ) -> Result<receiver::Checked<V>, Error> {
+    ) -> Result<receiver::Checked<V, Self>, Error> {
         receiver.accept(received(plan.flight3_bytes(), channel)?)
     }
 }
@@ -74,12 +74,13 @@ impl<V: CheckedValue> Check<V> for Malicious {
         plan: &Plan,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<receiver::Checked<V>, Error> {
+    ) -> Result<receiver::Checked<V, Self>, Error> {
         take_reply(challenge(receiver, plan, channel, rng)?, plan, channel)
     }
 }
 
-/// Takes flight 3 of a malicious run and sends flight 4, the receiver's challenge. It can work while the sender replies.
+/// Takes flight 3 of a malicious run and sends flight 4, the receiver's challenge. The receiver
+/// can make A meanwhile.
 ///
 /// # Errors
 /// If the connection fails or flight 3 is not what it must be.
@@ -104,7 +105,7 @@ pub fn take_reply<V: CheckedValue>(
     receiver: receiver::Challenged<V>,
     plan: &Plan,
     channel: &mut dyn Channel,
-) -> Result<receiver::Checked<V>, Error> {
+) -> Result<receiver::Checked<V, Malicious>, Error> {
     receiver.check(&received(plan.flight5_bytes(Security::Malicious), channel)?)
 }
 

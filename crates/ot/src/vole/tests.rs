@@ -44,7 +44,7 @@ fn started<V: Value, S: Check<V>>(
     (receiver, sender, flight3)
 }
 
-fn ended<V: Value>(receiver: receiver::Checked<V>, sender: sender::Checked, a: Wiped<V>) -> Outputs<V> {
+fn ended<V: Value, S>(receiver: receiver::Checked<V, S>, sender: sender::Checked, a: Wiped<V>) -> Outputs<V> {
     let sender::Expanded { delta, b } = sender.expand();
     Outputs { delta: *delta, a: a.into_vec(), b: b.into_vec(), c: receiver.expand().into_vec() }
 }
@@ -59,13 +59,16 @@ fn semi_honest<V: Value>(plan: &Plan, seed: u8) -> Outputs<V> {
 fn malicious<V: CheckedValue>(plan: &Plan, seed: u8) -> Outputs<V> {
     let rng = &mut Prg::from_seed([seed; 16]);
     let (mut receiver, sender, flight3) = started::<V, Malicious>(plan, seed, rng);
-    let a = receiver.values();
-    let (receiver, flight4) = receiver.challenge(&flight3, rng).unwrap();
+    let early = receiver.values();
+    let (mut receiver, flight4) = receiver.challenge(&flight3, rng).unwrap();
+    let masked = receiver.masked(V::zeros(plan.length()).into());
     assert_eq!(flight4.len(), plan.flight4_bytes(Security::Malicious));
     let (sender, flight5) = sender.reply(&flight4).unwrap();
     assert_eq!(flight5.len(), plan.flight5_bytes(Security::Malicious));
     let receiver = receiver.check(&flight5).unwrap();
-    let a = receiver.release(a);
+    let (a, masked) = (receiver.release(early), receiver.release(masked));
+    // Before or after the challenge, A is the same.
+    assert!(*a == *masked, "{plan:?}");
     ended(receiver, sender, a)
 }
 

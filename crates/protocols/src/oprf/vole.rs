@@ -149,14 +149,14 @@ pub(crate) trait Model<V: FieldElement>: Check<V> {
     type SenderShare: ShareOfW<W = Self::W>;
     type Proofs: Proofs;
 
-    /// Makes A' of P, sends it, and takes the last message of the VOLE.
+    /// The rest of the VOLE, and A' of P, made and sent: in the order of the model.
     fn send_masked(
         setup: &Setup,
         ctx: &mut Ctx<'_, '_>,
         share: &Self::ReceiverShare,
         vole: Answered<V, Self>,
-        p: Vec<V>,
-    ) -> Result<Checked<V>, Error>;
+        p: Wiped<V>,
+    ) -> Result<Checked<V, Self>, Error>;
 
     /// Decoded values in the order in which they are hashed.
     fn in_order(decoded: Decoded<()>) -> Values;
@@ -309,7 +309,8 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
     ) -> Result<Self::Proofs, Error> {
         let Self { run, setup, functions, rng, .. } = self;
         let (ctx, n) = (&mut Ctx::new(run, channel, rng), items.len());
-        // Progress in keys: hashed, sorted, stored, masked and, with A' early, sent.
+        // Progress in keys: hashed, sorted, stored, masked and, with A' early, sent. [Malicious: waiting for flight 3 and
+        // the check of its trees are part of it, since they come before A'.]
         run.phase(Phase::Blind, if setup.early { 5 } else { 4 } * n);
         // [Malicious: the sender's commitments, my coin, its coin opened.]
         let coins = M::ReceiverShare::toss(ctx, setup.limit)?;
@@ -325,7 +326,7 @@ impl<M: Model<V>, V: FieldElement> OprfReceiver for Oprf<'_, M, V> {
         let (p, keys) = store.encode(run, hashed)?;
         // 4. A' = A ⊕ P [malicious: after the VOLE's check, with w_r behind it]. C is computed while the
         //    sender works on it, but where the VOLE is malicious and has several pieces: then it was, before the check.
-        let vole = M::send_masked(&setup, ctx, &coins.share, vole, p)?;
+        let vole = M::send_masked(&setup, ctx, &coins.share, vole, p.into())?;
         let c = run.report(n, vole.expand())?;
         // 5. F(x) [malicious: once w_s is opened].
         let decoded = keys.decode(run, c)?;

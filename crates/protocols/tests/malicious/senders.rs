@@ -10,9 +10,11 @@ use vesica_encode::sorted::SortedError;
 use vesica_ot::testing::credible;
 use vesica_ot::vole::Plan;
 use vesica_ot::vole::cheating::{WrongWord, block_lengths};
-use vesica_protocols::testing::{Case, Planted, items_for, planted_for};
+use vesica_protocols::testing::{
+    Case, DIRECTIONS, Planted, Tampering, Target, items_for, lying_wire, planted_for, run_over, shape,
+};
 use vesica_protocols::vole_based::rr22::cheating::{CoinCheat, SenderCheat, mask_message};
-use vesica_protocols::{Error, Learns, Misbehaviour, Parameters, Profile};
+use vesica_protocols::{Error, Learns, Misbehaviour, Parameters, Profile, Role};
 
 use super::{MALICIOUS, case, cheating_sender, is_failed_check, is_inconsistent, points_of_receiver, sets};
 
@@ -46,6 +48,36 @@ fn wrong_words_end_the_run_unless_a_path_was_guessed() {
         }
     }
     assert!(credible(accepted, runs as usize, 0.2), "{accepted} of {runs}");
+}
+
+/// It would be of use to a sender whose trees are wrong.
+#[test]
+fn nothing_that_depends_on_a_has_left_when_the_reply_to_the_challenge_is_wrong() {
+    // So many items that there are trees.
+    let (sets, case) = (sets(1450, 9, 5), case(Learns::Receiver, 1));
+    let shape = shape(&sets, case);
+    let until = |role: Role, last: &str| {
+        let messages = || super::ENTRY.sent(&shape).filter(|(message, _)| message.from == role);
+        let last = messages().position(|(message, _)| message.what.starts_with(last)).unwrap();
+        messages().take(last + 1).map(|(_, bytes)| bytes).sum::<u64>()
+    };
+    let (first, second, wire) = lying_wire(None);
+    let honest = run_over(&super::ENTRY, &sets, case, (first, second));
+    assert_eq!(honest.receiver.unwrap().rows(), sets.receiver_rows);
+    // The sender's frame that ends with the reply.
+    let frames = wire.frames()[1].clone();
+    let mut ends = frames.iter().scan(0, |end, length| {
+        *end += *length as u64;
+        Some(*end)
+    });
+    let frame = ends.position(|end| end == until(Role::Sender, "reply")).unwrap();
+    let target = Target { direction: DIRECTIONS[1], frame, tampering: Tampering::Flip { byte: 3 } };
+    let (first, second, _) = lying_wire(Some(target));
+    let ended = run_over(&super::ENTRY, &sets, case, (first, second));
+    assert!(is_inconsistent(&ended.receiver.unwrap_err()));
+    assert_eq!(ended.traffic.payload_sent, until(Role::Receiver, "challenge"));
+    // The messages that are missing are those that depend on A.
+    assert!(until(Role::Receiver, "A' = A + P") > ended.traffic.payload_sent + 16 * 1450);
 }
 
 #[test]

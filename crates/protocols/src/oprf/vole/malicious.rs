@@ -167,8 +167,8 @@ impl Model<Block> for Malicious {
         ctx: &mut Ctx<'_, '_>,
         share: &ReceiverShare,
         vole: Answered<Block, Self>,
-        p: Vec<Block>,
-    ) -> Result<Checked<Block>, Error> {
+        p: Wiped<Block>,
+    ) -> Result<Checked<Block, Self>, Error> {
         let (run, n) = (ctx.run, ctx.run.sizes.receiver);
         let mut vole = vole::challenge(vole, &setup.plan, ctx.channel, ctx.rng)?;
         let masked = run.report(n, vole.masked(p))?;

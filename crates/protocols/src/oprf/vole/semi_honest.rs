@@ -29,8 +29,8 @@ impl<V: FieldElement> Model<V> for SemiHonest {
         ctx: &mut Ctx<'_, '_>,
         (): &(),
         mut vole: Answered<V, Self>,
-        p: Vec<V>,
-    ) -> Result<Checked<V>, Error> {
+        p: Wiped<V>,
+    ) -> Result<Checked<V, Self>, Error> {
         let (run, n) = (ctx.run, ctx.run.sizes.receiver);
         let mut masked = Some(run.report(n, vole.masked(p))?.release());
         if let Some(early) = masked.take_if(|_| setup.early) {

@@ -108,7 +108,7 @@ pub fn receive(
         seed.unwrap_or(Block::ZERO),
     )?;
     let (table, stored) = overfit(&store, &hashed)?;
-    let masked = vole.masked(table);
+    let masked = vole.masked(table.into());
     let vole = cheating::accept_anything(vole, &setup.plan, channel, rng)?;
     let mut masked = vole.release(masked);
     (cheat.table)(&mut masked);
