@@ -142,6 +142,10 @@ fuzz-smoke: fuzz-build ## Run each fuzz target, guided by coverage, for FUZZ_SEC
 		rmdir --ignore-fail-on-non-empty fuzz/corpus/$$target; \
 	done
 
+.PHONY: mutants
+mutants: setup ## Apply each mutant of mutants/*.toml to a copy; fails if a test misses one (MUTANTS=words for some); long
+	CARGO=$(CARGO) python3 mutants/run.py $(MUTANTS)
+
 .PHONY: parameters
 parameters: setup ## Derive every security parameter again; fails if the code has another (FULL=1: also what takes minutes)
 	$(CARGO) run --quiet --locked --profile ci --package vesica-protocols --example parameters -- $(if $(FULL),--full)

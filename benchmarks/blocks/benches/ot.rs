@@ -298,7 +298,7 @@ fn silent(criterion: &mut Criterion) {
             let secrets = Secrets { delta, base: &chosen };
             sender::Answered::<SemiHonest>::new::<V>(&context(), &plan, &secrets, corrections, &mut rng())
         };
-        group.bench_function("receiver: begin and A", |b| b.iter(|| receiver().0.values().release().len()));
+        group.bench_function("receiver: begin and A", |b| b.iter(|| receiver().0.make_values()));
         let (_, corrections) = receiver();
         group.bench_function("sender", |b| {
             b.iter(|| {

@@ -240,19 +240,22 @@ pub fn open(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Opened
     Opened::with_delta(context, delta, rng)
 }
 
-/// [`Check::take_flight3`](super::Check::take_flight3) by a receiver that goes on whatever the sender replies.
+/// [`Check::take_flight3`](super::Check::take_flight3) by a receiver that goes on whatever the sender replies:
+/// A ⊕ `table`, and what C is made of.
 ///
 /// # Errors
 /// If the connection fails or a message has another length than it must.
 pub fn accept_anything(
     receiver: Receiver,
+    table: Wiped<Block>,
     plan: &Plan,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<receiver::Checked<Block, Malicious>, Error> {
+) -> Result<(Wiped<Block>, receiver::Checked<Block>), Error> {
     let mut flight3 = vec![0; plan.flight3_bytes()];
     channel.recv_exact(&mut flight3)?;
-    let (receiver, flight4) = receiver.challenge(&flight3, rng)?;
+    let (mut receiver, flight4) = receiver.challenge(&flight3, rng)?;
+    receiver.mask(table);
     channel.send(&flight4)?;
     channel.recv_exact(&mut vec![0; plan.flight5_bytes(Security::Malicious)])?;
     Ok(receiver.go_on())
@@ -339,17 +342,17 @@ mod tests {
 
     /// Whether the receiver accepts. The sender's noise is what it guessed: B is an honest one for it then.
     fn is_accepted(mut receiver: Receiver, sender: Sender, words: &[u8], rng: &mut Prg) -> bool {
-        let a = receiver.values();
+        receiver.make_values();
         let (receiver, challenge) = receiver.challenge(words, rng).unwrap_or_else(|error| panic!("{error}"));
         let (sender, reply) = sender.reply(&challenge).unwrap_or_else(|error| panic!("{error}"));
-        let receiver = match receiver.check(&reply) {
-            Ok(receiver) => receiver,
+        let (a, receiver) = match receiver.check(&reply) {
+            Ok(checked) => checked,
             Err(error) => {
                 assert_eq!(error, Error::Inconsistent);
                 return false;
             }
         };
-        let (a, Expanded { delta, b: mut expected }) = (receiver.release(a), sender.expand());
+        let Expanded { delta, b: mut expected } = sender.expand();
         Block::add_products(&mut expected, *delta, &a);
         assert!(*expected == *receiver.expand());
         true

@@ -3,42 +3,38 @@
 //! ```text
 //! Begun ── answer ──► Answered<SemiHonest> or Answered<Malicious>
 //!
-//! Answered<SemiHonest> ── accept (flight 3) ──► Checked<SemiHonest> ── expand ──► C
-//! Answered<Malicious>  ── challenge (flight 3) ──► Challenged ── check (flight 5) ──► Checked<Malicious> ── expand ──► C
+//! Answered<SemiHonest> ── accept (flight 3) ──────────────────────────────────────► A, Checked ── expand ──► C
+//! Answered<Malicious>  ── challenge (flight 3) ──► Challenged ── check (flight 5) ──► A, Checked ── expand ──► C
 //! ```
 //!
-//! A is known before the sender has answered, and can be asked for before or after the challenge. It comes as a
-//! [`Held`] value, which only a `Checked` receiver of the same model, or a semi-honest one, can release: in malicious runs
-//! nothing that depends on A leaves before the check. None of these compiles:
+//! A is known before the sender has answered, and can be made before or after the challenge. In semi-honest runs it may
+//! leave at any time ([`Answered::masked`]). In malicious runs nothing that depends on A may leave before the check: it
+//! stays inside the receiver, and the check of this very run hands it out. None of these compiles:
 //!
 //! ```compile_fail,E0599
 //! use vesica_crypto::{block::Block, memory::Wiped};
-//! use vesica_ot::{security::Malicious, vole::receiver::Held};
+//! use vesica_ot::{security::Malicious, vole::receiver::Answered};
 //!
-//! fn before_the_check(a: Held<Wiped<Block>, Malicious>) -> Wiped<Block> {
-//!     a.release()
+//! fn before_the_challenge(mut receiver: Answered<Block, Malicious>, p: Wiped<Block>) -> Wiped<Block> {
+//!     receiver.masked(p)
 //! }
 //! ```
 //!
 //! ```compile_fail,E0308
 //! use vesica_crypto::{block::Block, memory::Wiped};
-//! use vesica_ot::security::{Malicious, SemiHonest};
-//! use vesica_ot::vole::receiver::{Checked, Held};
+//! use vesica_ot::vole::receiver::Challenged;
 //!
-//! fn by_a_receiver_that_checks_nothing(
-//!     receiver: &Checked<Block, SemiHonest>,
-//!     a: Held<Wiped<Block>, Malicious>,
-//! ) -> Wiped<Block> {
-//!     receiver.release(a)
+//! fn before_the_check(mut receiver: Challenged<Block>, p: Wiped<Block>) -> Wiped<Block> {
+//!     receiver.mask(p)
 //! }
 //! ```
 //!
-//! ```compile_fail,E0599
+//! ```compile_fail,E0616
 //! use vesica_crypto::{block::Block, memory::Wiped};
 //! use vesica_ot::vole::receiver::Challenged;
 //!
-//! fn unchecked(receiver: Challenged<Block>) -> Wiped<Block> {
-//!     receiver.expand()
+//! fn past_the_check(receiver: Challenged<Block>) -> Wiped<Block> {
+//!     receiver.values
 //! }
 //! ```
 
@@ -101,6 +97,8 @@ impl<S: SecurityModel> Begun<S> {
 /// The receiver after flight 2.
 pub struct Answered<V: Value, S> {
     pub(super) noise: Noise<V>,
+    /// A, once it has been made.
+    values: Wiped<V>,
     /// The VOLE that the check uses up: its value and the receiver's share.
     spare: Wiped<[Block; 2]>,
     security: PhantomData<S>,
@@ -109,16 +107,17 @@ pub struct Answered<V: Value, S> {
 /// The receiver of a malicious run after flight 4, its challenge.
 pub struct Challenged<V: Value> {
     noise: Noise<V>,
+    /// A, or A ⊕ a table, once it has been made.
+    values: Wiped<V>,
     vector: Vector,
     /// What flight 5 must be.
     pub(super) expected: Zeroizing<Vec<u8>>,
 }
 
 /// A receiver that has checked all there is to check: it may expand.
-pub struct Checked<V: Value, S> {
+pub struct Checked<V: Value> {
     noise: Noise<V>,
     vector: Vector,
-    security: PhantomData<S>,
 }
 
 /// What C will be made of.
@@ -143,17 +142,6 @@ pub(super) struct Noise<V: Value> {
     pub(super) values: Wiped<V>,
     pub(super) deltas: Wiped<Block>,
     pub(super) code: Option<AnyCode>,
-}
-
-/// What depends on A and may leave no earlier than its receiver is [`Checked`].
-#[must_use = "it is still to be released"]
-pub struct Held<T, S>(T, PhantomData<S>);
-
-impl<T> Held<T, SemiHonest> {
-    /// In semi-honest runs it may leave at any time.
-    pub fn release(self) -> T {
-        self.0
-    }
 }
 
 impl<V: Value, S: SecurityModel> Answered<V, S> {
@@ -194,34 +182,33 @@ impl<V: Value, S: SecurityModel> Answered<V, S> {
         let spare = spare.iter().zip(shares.iter()).map(|(value, share)| [*value, *share]);
         let noise =
             Noise { plan: plan.clone(), context: context.clone(), points, known, values, deltas, code: None };
-        (Self { noise, spare: spare.collect::<Vec<_>>().into(), security: PhantomData }, message)
+        let spare = spare.collect::<Vec<_>>().into();
+        (Self { noise, values: Wiped::default(), spare, security: PhantomData }, message)
     }
 
-    /// A. It can be asked for before flight 3 has come.
-    pub fn values(&mut self) -> Held<Wiped<V>, S> {
-        let mut a = Wiped::from(V::zeros(self.noise.plan.length()));
-        self.noise.add_values(&mut a);
-        Held(a, PhantomData)
-    }
-
-    /// A ⊕ `table`, in the memory of `table`. As [`values`](Self::values).
-    ///
-    /// # Panics
-    /// If the table has another length than A.
-    pub fn masked(&mut self, table: Wiped<V>) -> Held<Wiped<V>, S> {
-        self.noise.masked(table)
+    /// Makes A, which the receiver keeps until it has accepted the sender's last flight. Flight 3 need not have come.
+    pub fn make_values(&mut self) {
+        self.values = self.noise.masked(V::zeros(self.noise.plan.length()).into());
     }
 }
 
 impl<V: Value> Answered<V, SemiHonest> {
-    /// Takes flight 3, the sender's last one.
+    /// A ⊕ `table`, in the memory of `table`. Flight 3 need not have come.
+    ///
+    /// # Panics
+    /// If the table has another length than A.
+    pub fn masked(&mut self, table: Wiped<V>) -> Wiped<V> {
+        self.noise.masked(table)
+    }
+
+    /// Takes flight 3, the sender's last one, and returns A, if it [was made](Self::make_values).
     ///
     /// # Errors
-    /// If it has another length than it must.
-    pub fn accept(self, flight3: Vec<u8>) -> Result<Checked<V, SemiHonest>, Error> {
+    /// If flight 3 has another length than it must.
+    pub fn accept(self, flight3: Vec<u8>) -> Result<(Wiped<V>, Checked<V>), Error> {
         self.noise.check_length(&flight3)?;
         let vector = Vector::CorrectionWords(flight3);
-        Ok(Checked { noise: self.noise, vector, security: PhantomData })
+        Ok((self.values, Checked { noise: self.noise, vector }))
     }
 }
 
@@ -246,7 +233,7 @@ impl<V: Value> Answered<V, Malicious> {
             flight4 = [seed.to_bytes(), (*spare ^ grown.hidden).to_bytes()].concat();
             vector = grown.vector;
         }
-        Ok((Challenged { noise: self.noise, vector, expected }, flight4))
+        Ok((Challenged { noise: self.noise, values: self.values, vector, expected }, flight4))
     }
 }
 
@@ -258,19 +245,20 @@ struct GrownChecked {
 }
 
 impl<V: Value> Challenged<V> {
-    /// A ⊕ `table`, made while the sender replies. As [`Answered::masked`].
+    /// Makes A ⊕ `table`, in the memory of `table`, while the sender replies. The check hands it out in place of A.
     ///
     /// # Panics
     /// If the table has another length than A.
-    pub fn masked(&mut self, table: Wiped<V>) -> Held<Wiped<V>, Malicious> {
-        self.noise.masked(table)
+    pub fn mask(&mut self, table: Wiped<V>) {
+        self.values = self.noise.masked(table);
     }
 
-    /// Takes flight 5, the sender's reply and last one.
+    /// Takes flight 5, the sender's reply and last one. If it is right, returns A ⊕ the table of [`mask`](Self::mask),
+    /// or else A, if either was made.
     ///
     /// # Errors
     /// If the reply does not fit: the trees were not those of one function.
-    pub fn check(self, flight5: &[u8]) -> Result<Checked<V, Malicious>, Error> {
+    pub fn check(self, flight5: &[u8]) -> Result<(Wiped<V>, Checked<V>), Error> {
         if flight5.len() != self.expected.len() {
             return Err(Error::MessageLength { what: "reply to the check of a VOLE" });
         }
@@ -281,21 +269,16 @@ impl<V: Value> Challenged<V> {
     }
 
     /// Goes on, whatever the reply.
-    pub(super) fn go_on(self) -> Checked<V, Malicious> {
-        Checked { noise: self.noise, vector: self.vector, security: PhantomData }
+    pub(super) fn go_on(self) -> (Wiped<V>, Checked<V>) {
+        (self.values, Checked { noise: self.noise, vector: self.vector })
     }
 }
 
-impl<V: Value, S> Checked<V, S> {
-    /// What depends on A, which is to be that of this run, may leave now.
-    pub fn release<T>(&self, held: Held<T, S>) -> T {
-        held.0
-    }
-
+impl<V: Value> Checked<V> {
     /// C.
     #[must_use]
     pub fn expand(self) -> Wiped<Block> {
-        let Checked { mut noise, vector, .. } = self;
+        let Checked { mut noise, vector } = self;
         if noise.plan.pieces() == 0 {
             return noise.deltas;
         }
@@ -329,9 +312,9 @@ impl<V: Value> Noise<V> {
         self.code.take().unwrap_or_else(|| self.plan.code(&self.context))
     }
 
-    fn masked<S>(&mut self, mut table: Wiped<V>) -> Held<Wiped<V>, S> {
+    fn masked(&mut self, mut table: Wiped<V>) -> Wiped<V> {
         self.add_values(&mut table);
-        Held(table, PhantomData)
+        table
     }
 
     /// Adds A to `sums`.

@@ -25,7 +25,7 @@ pub trait Check<V: Value>: Covers<V> + Sized {
         channel: &mut dyn Channel,
     ) -> Result<sender::Checked, Error>;
 
-    /// The receiver's part: takes flight 3 and, in malicious runs, checks it.
+    /// The receiver's part: takes flight 3 and, in malicious runs, checks it. Returns A, if it was made.
     ///
     /// # Errors
     /// If the connection fails or the partner's messages are not what they must be.
@@ -34,7 +34,7 @@ pub trait Check<V: Value>: Covers<V> + Sized {
         plan: &Plan,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<receiver::Checked<V, Self>, Error>;
+    ) -> Result<(Wiped<V>, receiver::Checked<V>), Error>;
 }
 
 impl<V: Value> Check<V> for SemiHonest {
@@ -51,7 +51,7 @@ impl<V: Value> Check<V> for SemiHonest {
         plan: &Plan,
         channel: &mut dyn Channel,
         _: &mut dyn CryptoRng,
-    ) -> Result<receiver::Checked<V, Self>, Error> {
+    ) -> Result<(Wiped<V>, receiver::Checked<V>), Error> {
         receiver.accept(received(plan.flight3_bytes(), channel)?)
     }
 }
@@ -74,7 +74,7 @@ impl<V: CheckedValue> Check<V> for Malicious {
         plan: &Plan,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<receiver::Checked<V, Self>, Error> {
+    ) -> Result<(Wiped<V>, receiver::Checked<V>), Error> {
         take_reply(challenge(receiver, plan, channel, rng)?, plan, channel)
     }
 }
@@ -97,7 +97,7 @@ pub fn challenge<V: CheckedValue>(
     Ok(receiver)
 }
 
-/// Takes flight 5, the reply to the challenge.
+/// Takes flight 5, the reply to the challenge. If it is right, returns A, masked or not, if it was made.
 ///
 /// # Errors
 /// If the connection fails or the reply does not fit.
@@ -105,7 +105,7 @@ pub fn take_reply<V: CheckedValue>(
     receiver: receiver::Challenged<V>,
     plan: &Plan,
     channel: &mut dyn Channel,
-) -> Result<receiver::Checked<V, Malicious>, Error> {
+) -> Result<(Wiped<V>, receiver::Checked<V>), Error> {
     receiver.check(&received(plan.flight5_bytes(Security::Malicious), channel)?)
 }
 
@@ -212,7 +212,7 @@ pub fn receive<V: Value, S: Check<V>>(
     let mut receiver = answer::<V, S>(context, plan, channel, rng)?;
     channel.flush()?;
     // While the sender works.
-    let values = receiver.values();
-    let receiver = S::take_flight3(receiver, plan, channel, rng)?;
-    Ok((receiver.release(values), receiver.expand()))
+    receiver.make_values();
+    let (values, receiver) = S::take_flight3(receiver, plan, channel, rng)?;
+    Ok((values, receiver.expand()))
 }

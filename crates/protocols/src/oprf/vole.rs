@@ -156,7 +156,7 @@ pub(crate) trait Model<V: FieldElement>: Check<V> {
         share: &Self::ReceiverShare,
         vole: Answered<V, Self>,
         p: Wiped<V>,
-    ) -> Result<Checked<V, Self>, Error>;
+    ) -> Result<Checked<V>, Error>;
 
     /// Decoded values in the order in which they are hashed.
     fn in_order(decoded: Decoded<()>) -> Values;

@@ -168,14 +168,15 @@ impl Model<Block> for Malicious {
         share: &ReceiverShare,
         vole: Answered<Block, Self>,
         p: Wiped<Block>,
-    ) -> Result<Checked<Block, Self>, Error> {
+    ) -> Result<Checked<Block>, Error> {
         let (run, n) = (ctx.run, ctx.run.sizes.receiver);
         let mut vole = vole::challenge(vole, &setup.plan, ctx.channel, ctx.rng)?;
-        let masked = run.report(n, vole.masked(p))?;
-        run.phase(Phase::Unblind, 4 * n);
-        let vole = vole::take_reply(vole, &setup.plan, ctx.channel)?;
+        vole.mask(p);
         run.advance(n)?;
-        Block::send(&vole.release(masked), ctx.channel, run)?;
+        run.phase(Phase::Unblind, 4 * n);
+        let (masked, vole) = vole::take_reply(vole, &setup.plan, ctx.channel)?;
+        run.advance(n)?;
+        Block::send(&masked, ctx.channel, run)?;
         share.send_w(ctx.channel)?;
         Ok(vole)
     }

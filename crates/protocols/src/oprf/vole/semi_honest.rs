@@ -30,15 +30,15 @@ impl<V: FieldElement> Model<V> for SemiHonest {
         (): &(),
         mut vole: Answered<V, Self>,
         p: Wiped<V>,
-    ) -> Result<Checked<V, Self>, Error> {
+    ) -> Result<Checked<V>, Error> {
         let (run, n) = (ctx.run, ctx.run.sizes.receiver);
-        let mut masked = Some(run.report(n, vole.masked(p))?.release());
+        let mut masked = Some(run.report(n, vole.masked(p))?);
         if let Some(early) = masked.take_if(|_| setup.early) {
             V::send(&early, ctx.channel, run)?;
             ctx.channel.flush()?;
         }
         run.phase(Phase::Unblind, if setup.early { 3 } else { 4 } * n);
-        let vole = Self::take_flight3(vole, &setup.plan, ctx.channel, ctx.rng)?;
+        let (_, vole) = Self::take_flight3(vole, &setup.plan, ctx.channel, ctx.rng)?;
         run.advance(n)?;
         if let Some(late) = masked {
             V::send(&late, ctx.channel, run)?;

@@ -108,9 +108,7 @@ pub fn receive(
         seed.unwrap_or(Block::ZERO),
     )?;
     let (table, stored) = overfit(&store, &hashed)?;
-    let masked = vole.masked(table.into());
-    let vole = cheating::accept_anything(vole, &setup.plan, channel, rng)?;
-    let mut masked = vole.release(masked);
+    let (mut masked, vole) = cheating::accept_anything(vole, table.into(), &setup.plan, channel, rng)?;
     (cheat.table)(&mut masked);
     Block::send(&masked, channel, run)?;
     share.send_w(channel)?;
