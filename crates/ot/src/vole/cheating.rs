@@ -7,6 +7,7 @@ use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
+use vesica_crypto::memory::Wiped;
 use vesica_crypto::transpose::ROWS;
 
 use super::codes::Code;

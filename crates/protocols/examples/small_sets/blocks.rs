@@ -179,7 +179,8 @@ impl<V: Value> Ends<V> for SemiHonest {
         clock: &mut Clock,
         times: &mut [f64; 2],
     ) {
-        let _c = receiver.accept(flight3).unwrap().expand();
+        let (_a, receiver) = receiver.accept(flight3).unwrap();
+        let _c = receiver.expand();
         clock.lap(&mut times[0]);
         let _b = sender.accept().expand().b;
         clock.lap(&mut times[1]);
@@ -198,7 +199,8 @@ impl Ends<Block> for Malicious {
         let mut spent = clock.spent();
         let (sender, flight5) = sender.reply(&flight4).unwrap();
         let replied = clock.spent();
-        let _c = receiver.check(&flight5).unwrap().expand();
+        let (_a, receiver) = receiver.check(&flight5).unwrap();
+        let _c = receiver.expand();
         spent += clock.spent();
         times[0] = times[0].min(spent);
         let _b = sender.expand().b;
@@ -235,7 +237,7 @@ fn vole_times<V: Value, S: Ends<V>>(plan: &Plan) -> [f64; 5] {
         let mut clock = Clock::start();
         let (mut receiver, corrections) = receiver::Answered::<V, S>::new(&context, plan, &pairs, &mut rng);
         clock.lap(&mut times[0]);
-        let _a = receiver.values();
+        receiver.make_values();
         clock.lap(&mut times[1]);
         let secrets = Secrets { delta, base: &chosen };
         let answered = sender::Answered::<S>::new::<V>(&context, plan, &secrets, &corrections, &mut rng);

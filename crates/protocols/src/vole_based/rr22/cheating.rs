@@ -93,7 +93,7 @@ pub fn receive(
     let Coins { context, seed, share } = ReceiverShare::toss(ctx, setup.limit)?;
     let mut flight1 = vec![0; Plan::FLIGHT1_BYTES];
     channel.recv_exact(&mut flight1)?;
-    let (mut vole, mut flight2) = cheating::answer(&context, &setup.plan, &flight1, rng, &cheat.vole)?;
+    let (vole, mut flight2) = cheating::answer(&context, &setup.plan, &flight1, rng, &cheat.vole)?;
     if let Some(base) = cheat.base {
         flight2[..32].copy_from_slice(&base(&flight1));
     }
