@@ -311,7 +311,9 @@ fn silent(criterion: &mut Criterion) {
         group.bench_function("receiver: C", |b| {
             b.iter_batched(
                 || receiver().0,
-                |receiver| receiver.accept(flight3.clone()).map(|receiver| receiver.expand().len()).is_ok(),
+                |receiver| {
+                    receiver.accept(flight3.clone()).map(|(_, receiver)| receiver.expand().len()).is_ok()
+                },
                 BatchSize::LargeInput,
             );
         });
