@@ -4,8 +4,9 @@
 //! The *sender* gets rows q_j and holds Δ, the *receiver* has choice bits x_j and gets rows t_j, with q_j =
 //! t_j ⊕ x_j·Δ.
 //!
-//! **Security:** malicious, with [`CorrelationCheck::Revised`]. [`CorrelationCheck::Published`] is the check
-//! that RR16 ran. *Its published proof is wrong*, as the next section says, and it must not become a default.
+//! **Security:** malicious, with the check [`Revised`]. [`PublishedUnproven`] is the check that RR16 ran, for
+//! comparisons. *Its published proof is wrong*, as the next section says: it counts as semi-honest, and a protocol
+//! that needs malicious OTs does not compile with it.
 //!
 //! Source: Keller, Orsini, Scholl, *Actively secure OT extension with optimal overhead*, CRYPTO 2015 (eprint
 //! 2015/546), Figure 7, and its revision of 2022, Figure 10. Base OTs are those of Masny and Rindal, which
@@ -61,6 +62,7 @@
 //! 48 bytes, and a multiplication in GF(2^128) a row for either party.
 
 use std::convert::Infallible;
+use std::marker::PhantomData;
 
 use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
@@ -75,7 +77,7 @@ use zeroize::Zeroize;
 
 use crate::base::bit;
 use crate::consistency::{Check, CheckLabels, HASH};
-use crate::security::Malicious;
+use crate::security::{Malicious, SecurityModel, SemiHonest};
 use crate::{CotReceiver, CotSender, Error, Seed, iknp};
 
 /// κ.
@@ -96,13 +98,45 @@ const CHECK: CheckLabels = CheckLabels {
     rows: Label::new("kos: checked sums"),
 };
 
-/// How the sender checks that all columns have one choice string.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CorrelationCheck {
-    /// A combination of the rows, as in the paper of 2015 and in RR16. Its proof is wrong.
-    Published,
-    /// A combination of the blocks of each column, as in the revision of 2022.
-    Revised,
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// How the sender checks that all columns have one choice string: [`Revised`] or [`PublishedUnproven`].
+pub trait CorrelationCheck: sealed::Sealed + Copy + std::fmt::Debug + Send + Sync + 'static {
+    /// What it is proven to withstand.
+    type Security: SecurityModel;
+
+    /// Whether it combines columns, or else rows.
+    const COLUMNS: bool;
+}
+
+/// A combination of the blocks of each column, as in the revision of 2022.
+#[derive(Clone, Copy, Debug)]
+pub enum Revised {}
+
+/// A combination of the rows, as in the paper of 2015 and in RR16. Its proof is wrong.
+#[derive(Clone, Copy, Debug)]
+pub enum PublishedUnproven {}
+
+impl sealed::Sealed for Revised {}
+impl sealed::Sealed for PublishedUnproven {}
+
+impl CorrelationCheck for Revised {
+    type Security = Malicious;
+    const COLUMNS: bool = true;
+}
+
+impl CorrelationCheck for PublishedUnproven {
+    type Security = SemiHonest;
+    const COLUMNS: bool = false;
+}
+
+/// What a check combines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Combination {
+    Rows,
+    Columns,
 }
 
 /// Bytes that the receiver sends for `count` OTs of one call.
@@ -134,7 +168,11 @@ impl Sums {
     }
 }
 
-impl CorrelationCheck {
+impl Combination {
+    fn of<C: CorrelationCheck>() -> Self {
+        if C::COLUMNS { Self::Columns } else { Self::Rows }
+    }
+
     /// The combinations of a chunk, whose hidden rows are its last piece. The sender has no choices.
     fn sums(
         self,
@@ -154,8 +192,8 @@ impl CorrelationCheck {
                 None => (hidden, hidden_choices),
             };
             match self {
-                Self::Published => combine_rows(stream, rows, choices, &mut sums[0]),
-                Self::Revised => combine_columns(stream, rows, choices, &mut sums[0]),
+                Self::Rows => combine_rows(stream, rows, choices, &mut sums[0]),
+                Self::Columns => combine_columns(stream, rows, choices, &mut sums[0]),
             }
             Ok::<_, Infallible>(())
         });
@@ -166,8 +204,8 @@ impl CorrelationCheck {
 
     fn empty(self) -> Sums {
         let columns = match self {
-            Self::Published => 1,
-            Self::Revised => ROWS,
+            Self::Rows => 1,
+            Self::Columns => ROWS,
         };
         Sums { rows: vec![Block::ZERO; columns], choices: Block::ZERO }
     }
@@ -176,9 +214,9 @@ impl CorrelationCheck {
     fn expected(self, mut sums: Sums, delta: Block, choices: Block) -> Vec<Block> {
         match self {
             // Σ χ_j·q_j = Σ χ_j·(t_j ⊕ x_j·Δ) = t̂ + x̂·Δ
-            Self::Published => sums.rows[0] ^= (Gf128::from(choices) * Gf128::from(delta)).to_block(),
+            Self::Rows => sums.rows[0] ^= (Gf128::from(choices) * Gf128::from(delta)).to_block(),
             // R(q^i) = R(t^i ⊕ Δ_i·x) = t̂^i ⊕ Δ_i·x̂
-            Self::Revised => {
+            Self::Columns => {
                 for (i, row) in sums.rows.iter_mut().enumerate() {
                     *row ^= choices & Block::mask(delta.bit(i));
                 }
@@ -252,53 +290,50 @@ impl Drop for Hidden {
 }
 
 /// The side that holds the choices; the base OTs' sender.
-pub struct Receiver {
+pub struct Receiver<C> {
     iknp: iknp::Receiver<1>,
-    correlation: CorrelationCheck,
+    combination: Combination,
+    correlation: PhantomData<C>,
     check: Check,
     hiding: Prg,
     threads: usize,
 }
 
-impl Receiver {
+impl<C: CorrelationCheck> Receiver<C> {
     /// Plays the base OTs' sender.
     ///
     /// # Errors
     /// If the connection fails or the partner's message is not valid.
     pub fn setup(
         context: &Context,
-        correlation: CorrelationCheck,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let iknp = iknp::Receiver::setup(context, BASE, LEVEL, None, channel, rng)?;
-        Ok(Self::over(context, correlation, iknp, rng))
+        Ok(Self::over(context, iknp, rng))
     }
 
     /// Starts from 128 base OTs done elsewhere: both strings of each.
     ///
     /// # Errors
     /// If there are not 128.
-    pub fn from_base(
-        context: &Context,
-        correlation: CorrelationCheck,
-        base: &[[Seed; 2]],
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self, Error> {
+    pub fn from_base(context: &Context, base: &[[Seed; 2]], rng: &mut dyn CryptoRng) -> Result<Self, Error> {
         if base.len() != ROWS {
             return Err(Error::UnfitBaseOts);
         }
-        Ok(Self::over(context, correlation, iknp::Receiver::from_base(base)?, rng))
+        Ok(Self::over(context, iknp::Receiver::from_base(base)?, rng))
     }
 
-    fn over(
-        context: &Context,
-        correlation: CorrelationCheck,
-        iknp: iknp::Receiver<1>,
-        rng: &mut dyn CryptoRng,
-    ) -> Self {
+    fn over(context: &Context, iknp: iknp::Receiver<1>, rng: &mut dyn CryptoRng) -> Self {
         let check = Check::new(context, CHECK, &[]);
-        Self { iknp, correlation, check, hiding: Prg::from_rng(rng), threads: 1 }
+        Self {
+            iknp,
+            combination: Combination::of::<C>(),
+            correlation: PhantomData,
+            check,
+            hiding: Prg::from_rng(rng),
+            threads: 1,
+        }
     }
 
     /// Sets how many threads make and check rows; the default is one.
@@ -331,14 +366,14 @@ impl Receiver {
     fn answer(&mut self, choices: &[u8], rows: &[[Block; 1]], hidden: &Hidden, message: &mut Vec<u8>) {
         let seed = self.check.seed(message);
         let choices = Some([choices, &hidden.choices]);
-        let sums = self.correlation.sums(seed, [rows, &hidden.rows], choices, self.threads);
+        let sums = self.combination.sums(seed, [rows, &hidden.rows], choices, self.threads);
         message.extend_from_slice(sums.choices.as_bytes());
         message.extend_from_slice(&self.check.hash(sums.rows));
     }
 }
 
-impl CotReceiver<1> for Receiver {
-    type Security = Malicious;
+impl<C: CorrelationCheck> CotReceiver<1> for Receiver<C> {
+    type Security = C::Security;
 
     fn extend(
         &mut self,
@@ -359,49 +394,51 @@ impl CotReceiver<1> for Receiver {
 }
 
 /// The side that holds Δ; the base OTs' receiver.
-pub struct Sender {
+pub struct Sender<C> {
     iknp: iknp::Sender<1>,
-    correlation: CorrelationCheck,
+    combination: Combination,
+    correlation: PhantomData<C>,
     check: Check,
     threads: usize,
     /// Whether a check has failed. Nothing leaves this sender afterwards.
     failed: bool,
 }
 
-impl Sender {
+impl<C: CorrelationCheck> Sender<C> {
     /// Draws Δ and plays the base OTs' receiver.
     ///
     /// # Errors
     /// If the connection fails or the partner's message is not valid.
     pub fn setup(
         context: &Context,
-        correlation: CorrelationCheck,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let iknp = iknp::Sender::setup(context, BASE, LEVEL, None, channel, rng)?;
-        Ok(Self::over(context, correlation, iknp))
+        Ok(Self::over(context, iknp))
     }
 
     /// Starts from 128 base OTs done elsewhere: Δ, and of each OT the string that its bit chose.
     ///
     /// # Errors
     /// If there are not 128.
-    pub fn from_base(
-        context: &Context,
-        correlation: CorrelationCheck,
-        delta: Block,
-        base: &[Seed],
-    ) -> Result<Self, Error> {
+    pub fn from_base(context: &Context, delta: Block, base: &[Seed]) -> Result<Self, Error> {
         if base.len() != ROWS {
             return Err(Error::UnfitBaseOts);
         }
-        Ok(Self::over(context, correlation, iknp::Sender::from_base(&[delta], base)?))
+        Ok(Self::over(context, iknp::Sender::from_base(&[delta], base)?))
     }
 
-    fn over(context: &Context, correlation: CorrelationCheck, iknp: iknp::Sender<1>) -> Self {
+    fn over(context: &Context, iknp: iknp::Sender<1>) -> Self {
         let check = Check::new(context, CHECK, &[]);
-        Self { iknp, correlation, check, threads: 1, failed: false }
+        Self {
+            iknp,
+            combination: Combination::of::<C>(),
+            correlation: PhantomData,
+            check,
+            threads: 1,
+            failed: false,
+        }
     }
 
     /// Sets how many threads make and check rows; the default is one.
@@ -432,16 +469,16 @@ impl Sender {
         let (mut choices, mut hash) = (Block::ZERO, [0; HASH]);
         channel.recv_exact(choices.as_mut_bytes())?;
         channel.recv_exact(&mut hash)?;
-        let sums = self.correlation.sums(seed, [rows, &hidden], None, self.threads);
+        let sums = self.combination.sums(seed, [rows, &hidden], None, self.threads);
         hidden.as_flattened_mut().zeroize();
-        let expected = self.check.hash(self.correlation.expected(sums, self.iknp.delta()[0], choices));
+        let expected = self.check.hash(self.combination.expected(sums, self.iknp.delta()[0], choices));
         self.failed = !bool::from(expected.as_slice().ct_eq(&hash));
         if self.failed { Err(Error::Inconsistent) } else { Ok(()) }
     }
 }
 
-impl CotSender<1> for Sender {
-    type Security = Malicious;
+impl<C: CorrelationCheck> CotSender<1> for Sender<C> {
+    type Security = C::Security;
 
     fn delta(&self) -> [Block; 1] {
         self.iknp.delta()

@@ -8,7 +8,7 @@ use vesica_crypto::backend::Backend;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::wide_prg::WidePrg;
-use vesica_ot::kos::CorrelationCheck;
+use vesica_ot::kos::Revised;
 use vesica_ot::security::{Malicious, NoCache, Profile, SecurityModel, SemiHonest};
 use vesica_ot::vole::{Bit, Check};
 use vesica_ot::{
@@ -297,8 +297,8 @@ fn any_oblivious_transfer_serves() {
     agrees::<1, _, _>(
         128,
         &circuit,
-        |channel| kos::Sender::setup(&context(), CorrelationCheck::Revised, channel, &mut rng(1)).unwrap(),
-        |channel| kos::Receiver::setup(&context(), CorrelationCheck::Revised, channel, &mut rng(2)).unwrap(),
+        |channel| kos::Sender::<Revised>::setup(&context(), channel, &mut rng(1)).unwrap(),
+        |channel| kos::Receiver::<Revised>::setup(&context(), channel, &mut rng(2)).unwrap(),
     );
     agrees::<2, _, _>(
         256,

@@ -1,15 +1,27 @@
 use super::*;
+use crate::security::Security;
 use crate::testing::credible;
 use vesica_channel::memory;
 
-const CHECKS: [CorrelationCheck; 2] = [CorrelationCheck::Published, CorrelationCheck::Revised];
+const CHECKS: [Combination; 2] = [Combination::Rows, Combination::Columns];
 
 fn context() -> Context {
     Context::new(&[6; 32], "test", b"", 1, 2)
 }
 
-/// Both parties, from dealt base OTs.
-fn ends(correlation: CorrelationCheck, rng: &mut Prg) -> (Receiver, Sender) {
+/// Nothing that needs malicious OTs compiles with the check whose proof is wrong.
+#[test]
+fn flaw_the_unproven_check_passes_for_malicious() {
+    fn model<S: CotSender<1>, R: CotReceiver<1>>() -> [Security; 2] {
+        [S::Security::SECURITY, R::Security::SECURITY]
+    }
+    assert_eq!(model::<Sender<PublishedUnproven>, Receiver<PublishedUnproven>>(), [Security::SemiHonest; 2]);
+    assert_eq!(model::<Sender<Revised>, Receiver<Revised>>(), [Security::Malicious; 2]);
+    assert_eq!(Combination::of::<Revised>(), Combination::Columns);
+}
+
+/// Both parties, from dealt base OTs, with either check.
+fn ends(combination: Combination, rng: &mut Prg) -> (Receiver<Revised>, Sender<Revised>) {
     let delta = rng.block();
     let mut seed = || {
         let mut bytes = [0; 32];
@@ -19,8 +31,10 @@ fn ends(correlation: CorrelationCheck, rng: &mut Prg) -> (Receiver, Sender) {
     let pairs: Vec<[Seed; 2]> = (0..ROWS).map(|_| [seed(), seed()]).collect();
     let chosen: Vec<Seed> =
         pairs.iter().enumerate().map(|(i, pair)| pair[usize::from(delta.bit(i))].clone()).collect();
-    let receiver = Receiver::from_base(&context(), correlation, &pairs, rng);
-    (receiver.unwrap(), Sender::from_base(&context(), correlation, delta, &chosen).unwrap())
+    let mut receiver = Receiver::from_base(&context(), &pairs, rng).unwrap();
+    let mut sender = Sender::from_base(&context(), delta, &chosen).unwrap();
+    (receiver.combination, sender.combination) = (combination, combination);
+    (receiver, sender)
 }
 
 fn assert_correlated(delta: Block, choices: &[u8], t: &[[Block; 1]], q: &[[Block; 1]]) {
@@ -31,9 +45,9 @@ fn assert_correlated(delta: Block, choices: &[u8], t: &[[Block; 1]], q: &[[Block
 
 #[test]
 fn rows_are_correlated_at_every_length() {
-    for correlation in CHECKS {
+    for combination in CHECKS {
         let mut rng = Prg::from_seed([1; 16]);
-        let (mut receiver, mut sender) = ends(correlation, &mut rng);
+        let (mut receiver, mut sender) = ends(combination, &mut rng);
         let (mut here, mut there) = memory::pair();
         for count in [0, 1, 127, 128, 129, 1000, 1024, 1025, CHUNK - 1, CHUNK + 1, 2 * CHUNK] {
             let mut choices = vec![0; usize::div_ceil(count, 8)];
@@ -55,14 +69,14 @@ fn runs_over_a_channel_from_base_ots_on() {
     let (t, (delta, q)) = std::thread::scope(|scope| {
         let receiver = scope.spawn(|| {
             let rng = &mut Prg::from_seed([1; 16]);
-            let mut receiver = Receiver::setup(&context(), CHECKS[1], &mut here, rng)?;
+            let mut receiver = Receiver::<Revised>::setup(&context(), &mut here, rng)?;
             assert_eq!([here.traffic().payload_received, here.traffic().payload_sent], setup_bytes());
             let mut t = vec![[Block::ZERO]; count];
             receiver.extend(&choices, &mut t, &mut here)?;
             Ok::<_, Error>(t)
         });
         let mut sender =
-            Sender::setup(&context(), CHECKS[1], &mut there, &mut Prg::from_seed([2; 16])).unwrap();
+            Sender::<Revised>::setup(&context(), &mut there, &mut Prg::from_seed([2; 16])).unwrap();
         let mut q = vec![[Block::ZERO]; count];
         sender.extend(&mut q, &mut there).unwrap();
         (receiver.join().unwrap().unwrap(), (sender.delta()[0], q))
@@ -72,10 +86,10 @@ fn runs_over_a_channel_from_base_ots_on() {
 
 #[test]
 fn bytes_do_not_depend_on_threads() {
-    for correlation in CHECKS {
+    for combination in CHECKS {
         let digest = |threads| {
             let mut rng = Prg::from_seed([4; 16]);
-            let (receiver, sender) = ends(correlation, &mut rng);
+            let (receiver, sender) = ends(combination, &mut rng);
             let (mut receiver, mut sender) = (receiver.with_threads(threads), sender.with_threads(threads));
             let (mut here, mut there) = memory::pair();
             let (count, choices) = (CHUNK + 20_000, vec![0x35; (CHUNK + 20_000) / 8]);
@@ -106,14 +120,14 @@ fn combinations_follow_their_formulas() {
         (&rows[PIECE..], &choices[PIECE / 8..]),
         (&hidden[..], &hidden_choices[..]),
     ];
-    for correlation in CHECKS {
-        let mut expected = correlation.empty();
+    for combination in CHECKS {
+        let mut expected = combination.empty();
         for (index, (rows, choices)) in pieces.iter().enumerate() {
             let mut stream = Prg::fork(seed, index as u64);
             let mut factor = Block::ZERO;
             for (j, row) in rows.iter().enumerate() {
                 let chosen = bit(choices, j) == 1;
-                if correlation == CorrelationCheck::Published {
+                if combination == Combination::Rows {
                     factor = stream.block();
                     expected.rows[0] ^= (Gf128::from(factor) * Gf128::from(row[0])).to_block();
                     expected.choices ^= factor & Block::mask(chosen);
@@ -130,9 +144,9 @@ fn combinations_follow_their_formulas() {
                 expected.choices ^= share & Block::mask(chosen);
             }
         }
-        let sums = correlation.sums(seed, [&rows, &hidden], Some([&choices, &hidden_choices]), 2);
-        assert!(sums.rows == expected.rows && sums.choices == expected.choices, "{correlation:?}");
-        assert!(correlation.sums(seed, [&rows, &hidden], None, 1).choices == Block::ZERO);
+        let sums = combination.sums(seed, [&rows, &hidden], Some([&choices, &hidden_choices]), 2);
+        assert!(sums.rows == expected.rows && sums.choices == expected.choices, "{combination:?}");
+        assert!(combination.sums(seed, [&rows, &hidden], None, 1).choices == Block::ZERO);
     }
 }
 
@@ -146,12 +160,12 @@ struct Deviation {
 /// The sender's result for 256 rows of a receiver that deviates, having seen its honest message, and answers
 /// the check as if Δ were `guess`; and whether the guess is right. Columns of so few rows are two blocks each.
 fn cheat(
-    correlation: CorrelationCheck,
+    combination: Combination,
     rng: &mut Prg,
-    deviate: impl FnOnce(&mut Receiver, &[u8]) -> Vec<Deviation>,
+    deviate: impl FnOnce(&mut Receiver<Revised>, &[u8]) -> Vec<Deviation>,
 ) -> (Result<(), Error>, bool) {
     const COUNT: usize = 2 * Block::BITS;
-    let (mut receiver, mut sender) = ends(correlation, rng);
+    let (mut receiver, mut sender) = ends(combination, rng);
     let (mut choices, guess) = ([0; COUNT / 8], rng.block());
     rng.fill(&mut choices);
     let (mut t, mut q, mut message) = ([[Block::ZERO]; COUNT], [[Block::ZERO]; COUNT], Vec::new());
@@ -192,17 +206,17 @@ fn each_column_with_another_choice_is_a_guess_of_its_bit() {
         (two(0b111 << 40), 3),
         (vec![Deviation { row: 3, columns: 1 << 9 }, Deviation { row: 4, columns: 1 << 10 }], 2),
     ];
-    for correlation in CHECKS {
+    for combination in CHECKS {
         for (number, (deviations, columns)) in cases.iter().enumerate() {
             let mut rng = Prg::from_seed([number as u8; 16]);
             let (runs, mut accepted) = (300, 0);
             for _ in 0..runs {
-                let (result, right) = cheat(correlation, &mut rng, |_, _| deviations.clone());
-                assert_eq!(result.is_ok(), right, "{correlation:?}, case {number}");
+                let (result, right) = cheat(combination, &mut rng, |_, _| deviations.clone());
+                assert_eq!(result.is_ok(), right, "{combination:?}, case {number}");
                 accepted += usize::from(right);
             }
             let probability = 0.5f64.powi(*columns);
-            assert!(credible(accepted, runs, probability), "{correlation:?}: {accepted} of {runs}");
+            assert!(credible(accepted, runs, probability), "{combination:?}: {accepted} of {runs}");
         }
     }
 }
@@ -210,11 +224,11 @@ fn each_column_with_another_choice_is_a_guess_of_its_bit() {
 /// Many columns with another choice are never accepted.
 #[test]
 fn a_row_of_another_choice_in_half_of_the_columns_is_noticed() {
-    for correlation in CHECKS {
+    for combination in CHECKS {
         let rng = &mut Prg::from_seed([12; 16]);
         let half = |row| Deviation { row, columns: u128::MAX >> 64 };
         for deviations in [vec![half(0)], (0..256).map(half).collect()] {
-            assert_eq!(cheat(correlation, rng, |_, _| deviations).0, Err(Error::Inconsistent));
+            assert_eq!(cheat(combination, rng, |_, _| deviations).0, Err(Error::Inconsistent));
         }
     }
 }
@@ -223,17 +237,17 @@ fn a_row_of_another_choice_in_half_of_the_columns_is_noticed() {
 /// coefficients did not depend on the message.
 #[test]
 fn errors_that_fit_coefficients_known_before_are_noticed() {
-    for correlation in CHECKS {
+    for combination in CHECKS {
         let (mut rng, mut wrong) = (Prg::from_seed([13; 16]), 0);
         for column in [0, 1, 2, 3, 77, 125, 126, 127] {
-            let (result, right) = cheat(correlation, &mut rng, |receiver, message| {
+            let (result, right) = cheat(combination, &mut rng, |receiver, message| {
                 let seed = receiver.check.seed(message);
                 receiver.check.chunk -= 1;
-                let rows = cancelling(correlation, seed);
+                let rows = cancelling(combination, seed);
                 assert!(rows.len() > 1);
                 rows.into_iter().map(|row| Deviation { row, columns: 1 << column }).collect()
             });
-            assert_eq!(result.is_ok(), right, "{correlation:?}, column {column}");
+            assert_eq!(result.is_ok(), right, "{combination:?}, column {column}");
             wrong += usize::from(!right);
         }
         assert!(wrong > 0);
@@ -241,7 +255,7 @@ fn errors_that_fit_coefficients_known_before_are_noticed() {
 }
 
 /// Rows whose coefficients add up to zero.
-fn cancelling(correlation: CorrelationCheck, seed: [u8; 16]) -> Vec<usize> {
+fn cancelling(combination: Combination, seed: [u8; 16]) -> Vec<usize> {
     let mut stream = Prg::fork(seed, 0);
     let mut factors = [Block::ZERO; 256];
     stream.fill_blocks(&mut factors);
@@ -249,9 +263,9 @@ fn cancelling(correlation: CorrelationCheck, seed: [u8; 16]) -> Vec<usize> {
     let mut pivots = [(0u128, [0u128; 2]); 128];
     for row in 0..256 {
         let power = Gf128::from(Block::from(1u128 << (row % 128)));
-        let mut value = match correlation {
-            CorrelationCheck::Published => factors[row].to_u128(),
-            CorrelationCheck::Revised => (Gf128::from(factors[row / 128]) * power).to_block().to_u128(),
+        let mut value = match combination {
+            Combination::Rows => factors[row].to_u128(),
+            Combination::Columns => (Gf128::from(factors[row / 128]) * power).to_block().to_u128(),
         };
         let mut members = [0; 2];
         members[row / 128] = 1 << (row % 128);
@@ -273,10 +287,10 @@ fn cancelling(correlation: CorrelationCheck, seed: [u8; 16]) -> Vec<usize> {
 
 #[test]
 fn every_byte_of_the_check_counts() {
-    for correlation in CHECKS {
+    for combination in CHECKS {
         let choices = [0x99; 16];
         for byte in 0..Block::BYTES + HASH {
-            let (mut receiver, mut sender) = ends(correlation, &mut Prg::from_seed([14; 16]));
+            let (mut receiver, mut sender) = ends(combination, &mut Prg::from_seed([14; 16]));
             let (mut t, mut q, mut message) = ([[Block::ZERO]; 128], [[Block::ZERO]; 128], Vec::new());
             let hidden = receiver.corrections(&choices, &mut t, &mut message).unwrap();
             receiver.answer(&choices, &t, &hidden, &mut message);
@@ -295,7 +309,7 @@ fn other_numbers_of_base_ots_are_refused() {
     let rng = &mut Prg::from_seed([15; 16]);
     let seed = || Seed::new([1; 32]);
     let pairs: Vec<[Seed; 2]> = (0..80).map(|_| [seed(), seed()]).collect();
-    assert!(matches!(Receiver::from_base(&context(), CHECKS[0], &pairs, rng), Err(Error::UnfitBaseOts)));
-    let base = Sender::from_base(&context(), CHECKS[0], Block::ONES, &[seed()]);
+    assert!(matches!(Receiver::<Revised>::from_base(&context(), &pairs, rng), Err(Error::UnfitBaseOts)));
+    let base = Sender::<Revised>::from_base(&context(), Block::ONES, &[seed()]);
     assert!(matches!(base, Err(Error::UnfitBaseOts)));
 }

@@ -180,22 +180,22 @@ impl<const W: usize> Extension<W> for Iknp {
 }
 
 #[derive(Clone, Copy)]
-struct Kos(CorrelationCheck);
+struct Kos<C>(PhantomData<C>);
 
-impl Extension<1> for Kos {
-    type Sender = kos::Sender;
-    type Receiver = kos::Receiver;
+impl<C: CorrelationCheck> Extension<1> for Kos<C> {
+    type Sender = kos::Sender<C>;
+    type Receiver = kos::Receiver<C>;
 
     fn name(self) -> String {
-        format!("KOS15, {:?} check", self.0)
+        format!("KOS15, {}", std::any::type_name::<C>())
     }
 
     fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
-        kos::Sender::setup(&context(), self.0, channel, rng)
+        kos::Sender::setup(&context(), channel, rng)
     }
 
     fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
-        kos::Receiver::setup(&context(), self.0, channel, rng)
+        kos::Receiver::setup(&context(), channel, rng)
     }
 }
 
@@ -261,8 +261,8 @@ macro_rules! for_each_extension {
             $check::<1, _>(SoftSpoken::<Malicious>(width, PhantomData) $(, $argument)*);
         }
         $check::<1, _>(Silent::<Malicious>(PhantomData) $(, $argument)*);
-        $check::<1, _>(Kos(CorrelationCheck::Published) $(, $argument)*);
-        $check::<1, _>(Kos(CorrelationCheck::Revised) $(, $argument)*);
+        $check::<1, _>(Kos::<kos::PublishedUnproven>(PhantomData) $(, $argument)*);
+        $check::<1, _>(Kos::<kos::Revised>(PhantomData) $(, $argument)*);
     }};
 }
 use for_each_extension;

@@ -7,7 +7,7 @@
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
-use vesica_ot::kos::{self, CorrelationCheck};
+use vesica_ot::kos;
 use vesica_ot::security::{Malicious, NoCache, Profile, Security};
 use vesica_ot::softspoken::{self, Choices, Width};
 use vesica_ot::{CotReceiver, CotSender, base, silent, small_field};
@@ -99,7 +99,7 @@ impl ReceiverOts {
                 ReceiverOts::Extension(Box::new(ots))
             }
             Form::Kos => {
-                let ots = kos::Receiver::setup(&run.context, CorrelationCheck::Revised, channel, rng)?;
+                let ots = kos::Receiver::<kos::Revised>::setup(&run.context, channel, rng)?;
                 ReceiverOts::Extension(Box::new(ots.with_threads(run.threads)))
             }
             Form::Silent => ReceiverOts::Silent(None),
@@ -155,7 +155,7 @@ impl SenderOts {
                 SenderOts::Extension(Box::new(ots))
             }
             Form::Kos => {
-                let ots = kos::Sender::setup(&run.context, CorrelationCheck::Revised, channel, rng)?;
+                let ots = kos::Sender::<kos::Revised>::setup(&run.context, channel, rng)?;
                 SenderOts::Extension(Box::new(ots.with_threads(run.threads)))
             }
             Form::Silent => SenderOts::Silent(None),
