@@ -387,6 +387,22 @@ fn primes_have_their_length_and_pass_both_tests() {
     }
 }
 
+/// Carmichael numbers, strong pseudoprimes to many bases, products that fool a few tests of fixed bases; and primes.
+#[test]
+fn composites_that_were_made_to_pass_for_primes_do_not() {
+    let numbers = include_str!("wycheproof_primality.txt").lines().filter(|line| !line.starts_with('#'));
+    let (mut prg, mut primes, mut composites) = (prg(), 0, 0);
+    for (kind, digits) in numbers.map(|line| line.split_once(' ').unwrap()) {
+        let digits = format!("{digits:0>width$}", width = digits.len().next_multiple_of(16));
+        let number = BoxedUint::from_be_hex(&digits, 4 * digits.len() as u32).unwrap();
+        let prime = kind == "prime";
+        assert_eq!(prime::is_prime(&number), prime, "{digits}");
+        assert_eq!(prime::is_prime_of_peer(&number, &mut prg), prime, "{digits}");
+        *(if prime { &mut primes } else { &mut composites }) += 1;
+    }
+    assert_eq!((primes, composites), (66, 237));
+}
+
 #[test]
 fn keys_sign_and_a_wrong_half_is_caught() {
     [3, 65537].into_iter().for_each(a_key_signs_and_a_wrong_half_is_caught);

@@ -299,6 +299,78 @@ mod tests {
         );
     }
 
+    /// RFC 9380, section J.1.1: P_x behind the prefix that says whether P_y is odd.
+    const HASHED_TO_P256: [&str; 5] = [
+        "032c15230b26dbc6fc9a37051158c95b79656e17a1a920b11394ca91c44247d3e4",
+        "020bb8b87485551aa43ed54f009230450b492fead5f1cc91658775dac4a3388a0f",
+        "0365038ac8f2b1def042a5df0b33b1f4eca6bff7cb0f9c6c1526811864e544ed80",
+        "024be61ee205094282ba8a2042bcb48d88dfbb609301c49aa8b078533dc65a0b5d",
+        "02457ae2981f70ca85d8e24c308b14db22f3e3862c5ea0f652ca38b5e49cd64bc5",
+    ];
+
+    /// RFC 9380, section J.2.1: P_x behind the prefix that says whether P_y is odd.
+    const HASHED_TO_P384: [&str; 5] = [
+        concat!(
+            "02eb9fe1b4f4e14e7140803c1d99d0a93cd823d2b024040f9c067a8eca1f5a2eeac9ad604973527a356f3fa3ae",
+            "ff0e4d83"
+        ),
+        concat!(
+            "02e02fc1a5f44a7519419dd314e29863f30df55a514da2d655775a81d413003c4d4e7fd59af0826dfaad4200ac",
+            "6f60abe1"
+        ),
+        concat!(
+            "02bdecc1c1d870624965f19505be50459d363c71a699a496ab672f9a5d6b78676400926fbceee6fcd1780fe86e",
+            "62b2aa89"
+        ),
+        concat!(
+            "0203c3a9f401b78c6c36a52f07eeee0ec1289f178adf78448f43a3850e0456f5dd7f7633dd31676d990eda3288",
+            "2ab486c0"
+        ),
+        concat!(
+            "027b18d210b1f090ac701f65f606f6ca18fb8d081e3bc6cbd937c5604325f1cdea4c15c10a54ef303aabf2ea58",
+            "bd9947a4"
+        ),
+    ];
+
+    /// RFC 9380, section J.3.1: P_x behind the prefix that says whether P_y is odd.
+    const HASHED_TO_P521: [&str; 5] = [
+        concat!(
+            "0300fd767cebb2452030358d0e9cf907f525f50920c8f607889a6a35680727f64f4d66b161fafeb2654bea0d35",
+            "086bec0a10b30b14adef3556ed9f7f1bc23cecc9c088"
+        ),
+        concat!(
+            "03002f89a1677b28054b50d15e1f81ed6669b5a2158211118ebdef8a6efc77f8ccaa528f698214e4340155abc1",
+            "fa08f8f613ef14a043717503d57e267d57155cf784a4"
+        ),
+        concat!(
+            "02006e200e276a4a81760099677814d7f8794a4a5f3658442de63c18d2244dcc957c645e94cb0754f95fcf103b",
+            "2aeaf94411847c24187b89fb7462ad3679066337cbc4"
+        ),
+        concat!(
+            "0201b264a630bd6555be537b000b99a06761a9325c53322b65bdc41bf196711f9708d58d34b3b90faf12640c27",
+            "b91c70a507998e55940648caa8e71098bf2bc8d24664"
+        ),
+        concat!(
+            "0300c12bc3e28db07b6b4d2a2b1167ab9e26fc2fa85c7b0498a17b0347edf52392856d7e28b8fa7a2dd0046111",
+            "59505835b687ecf1a764857e27e9745848c436ef3925"
+        ),
+    ];
+
+    /// The messages of each suite's vectors.
+    #[test]
+    fn messages_are_hashed_to_the_curves_as_in_rfc_9380() {
+        let long = ["q128_".to_owned() + &"q".repeat(128), "a512_".to_owned() + &"a".repeat(512)];
+        let messages = ["", "abc", "abcdef0123456789", &long[0], &long[1]];
+        for (at, message) in messages.iter().map(|message| message.as_bytes()).enumerate() {
+            let p256 = hash_to_curve(message, "QUUX-V01-CS02-with-P256_XMD:SHA-256_SSWU_RO_");
+            assert_eq!(P256::encode(&p256)[..], hex(HASHED_TO_P256[at]));
+            let p384 = hash_to_curve(message, "QUUX-V01-CS02-with-P384_XMD:SHA-384_SSWU_RO_");
+            assert_eq!(P384::encode(&p384)[..], hex(HASHED_TO_P384[at]));
+            let p521 = hash_to_curve(message, "QUUX-V01-CS02-with-P521_XMD:SHA-512_SSWU_RO_");
+            assert_eq!(P521::encode(&p521)[..], hex(HASHED_TO_P521[at]));
+        }
+    }
+
     /// Uniform bytes as a big-endian number modulo the order: one more than the order is one.
     #[test]
     fn uniform_bytes_are_reduced() {
