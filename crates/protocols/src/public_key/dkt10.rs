@@ -446,7 +446,124 @@ fn recv_equality_proof<G: BatchGroup>(channel: &mut dyn RecvHalf) -> Result<Equa
 mod tests {
     use super::*;
     use crate::Parameters;
-    use crate::testing::{Case, IdealGroup, planted_for, run_pair, shape};
+    use crate::protocol::Sizes;
+    use crate::testing::{Case, DIRECTIONS, IdealGroup, Planted, planted_for, run_over, run_pair, shape};
+    use rand::{SeedableRng, rngs::StdRng};
+    use std::collections::HashSet;
+    use std::sync::{Arc, Mutex};
+    use vesica_channel::{Channel, memory, tampered};
+    use vesica_crypto::group::Group;
+
+    type G = Ristretto255;
+
+    const MALICIOUS: Parameters = Parameters { security: Security::Malicious, ..Parameters::DEFAULT };
+
+    fn run(sets: &Planted) -> Run<'static> {
+        let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
+        ENTRY.run(&[7; 32], sizes, MALICIOUS)
+    }
+
+    /// s_i = k_i + c·r_i tells r_i to whoever knows k_i, and r_i tells H(y_i).
+    #[test]
+    fn flaw_a_nonce_of_the_receiver_that_is_known_or_serves_twice() {
+        let sets = planted_for(&MALICIOUS, 12, 9, 5, 1);
+        let run = run(&sets);
+        let drawn = |seed| Receiver::<G>::new(&run, &sets.receiver, &mut StdRng::seed_from_u64(seed));
+        let encode = |scalar: &_| G::encode_scalar(scalar);
+        // k and k_i, as the partner computes them that knows r and r_i.
+        let nonces = |receiver: &Receiver<'_, G>| {
+            let (mut here, mut there) = memory::pair();
+            let outgoing = here.split().0;
+            let blinded = receiver.send_blinded(outgoing).unwrap();
+            let statement = receiver.send_complements(&blinded, outgoing).unwrap();
+            receiver.send_proof(&statement, outgoing).unwrap();
+            let incoming = there.split().1;
+            recv_elements::<G>(12 + 1 + 12, incoming).unwrap();
+            let mut challenge = [0; CHALLENGE];
+            incoming.recv_exact(&mut challenge).unwrap();
+            let twice = G::mul_scalars(&scalar::<G>(2), &scalar::<G>(u128::from_le_bytes(challenge)));
+            let halves = std::iter::once(&receiver.common).chain(&receiver.blinding);
+            let nonce = |half: &_| {
+                let response = decode_scalar::<G>(&recv_scalar::<G>(incoming).unwrap()).unwrap();
+                encode(&G::sub_scalars(&response, &G::mul_scalars(&twice, half)))
+            };
+            halves.map(nonce).collect::<Vec<_>>()
+        };
+        let (first, mut second) = (drawn(1), drawn(2));
+        let mut seen = HashSet::new();
+        for half in [&first, &second].iter().flat_map(|of| of.blinding.iter().chain([&of.common])) {
+            assert!(seen.insert(encode(half)), "r and r_i are all different");
+        }
+        // The same secrets and other randomness.
+        second.common = first.common.clone();
+        second.blinding.clone_from(&first.blinding);
+        let twice = first.blinding.iter().map(|half| encode(&G::add_scalars(half, half)));
+        for scalar in twice.chain(nonces(&first)).chain(nonces(&second)) {
+            assert!(seen.insert(scalar), "a nonce is another one's, or follows from a secret");
+        }
+    }
+
+    /// The proofs of a run hold in it, and not in another session: what they hash belongs to the run.
+    #[test]
+    fn flaw_proofs_that_hold_in_another_session() {
+        let sets = planted_for(&MALICIOUS, 12, 9, 5, 1);
+        let sent = Arc::new(Mutex::new([Vec::new(), Vec::new()]));
+        let seen = sent.clone();
+        let ends = tampered::pair(move |direction, frame| {
+            let party = usize::from(direction == DIRECTIONS[1]);
+            seen.lock().unwrap()[party].extend_from_slice(&frame.payload);
+            vec![frame]
+        });
+        let case = Case { parameters: MALICIOUS, ..Case::default() };
+        assert!(run_over(&ENTRY, &sets, case, ends).confirmed());
+        let sent = sent.lock().unwrap();
+        let [asked, answered] = sent.each_ref().map(|bytes| bytes.as_chunks::<32>().0);
+        let (blinded, complements) = (&asked[..12], &asked[13..25]);
+        let (public, raised) = (&answered[0], &answered[1..13]);
+        // c, s and s_i; c' and s'.
+        let proof = |bytes: &[u8]| {
+            let (challenge, responses) = bytes.split_first_chunk().unwrap();
+            let scalars = responses.as_chunks::<32>().0.iter().map(|s| decode_scalar::<G>(s).unwrap());
+            (u128::from_le_bytes(*challenge), scalars.collect::<Vec<_>>())
+        };
+        let (of_receiver, of_sender) = (proof(&sent[0][25 * 32..]), proof(&sent[1][13 * 32..][..48]));
+        let sizes = Sizes { receiver: 12, sender: 9 };
+        let own = ENTRY.run(&[7; 32], sizes, MALICIOUS).context;
+        let [first, second] = generators::<G>(&own);
+        let elements = |encoded: &[_]| decode::<G>(0, encoded).unwrap();
+        for (context, hold) in [(&own, true), (&ENTRY.run(&[8; 32], sizes, MALICIOUS).context, false)] {
+            let proofs = Representations::<G>::new(context, &G::add(&G::generator(), &second), first);
+            let mut relations = elements(blinded);
+            relations.add_assign(&elements(complements));
+            relations.add_to_all(&G::sub(&G::identity(), &G::decode(&asked[12]).unwrap()));
+            let (challenge, responses) = &of_receiver;
+            let common = G::mul(&responses[0], &proofs.common);
+            let commitments = proofs.recommit(&common, &responses[1..], *challenge, &relations);
+            let pieces = [proofs.digest(&[blinded, complements]), proofs.digest(&[&commitments])];
+            let again = proofs.challenge(&asked[12], &pieces[..1], &pieces[1..]);
+            assert_eq!(again == *challenge, hold);
+
+            let public = G::decode(public).unwrap();
+            let equal = EqualLogarithms::<G>::new(context, G::generator(), public);
+            let folded = equal.fold(0, blinded, raised);
+            let sums =
+                [blinded, raised].map(|list| elements(list).vartime_double_weighted_sum(&folded.weights));
+            let (challenge, response) = (of_sender.0, of_sender.1[0].clone());
+            assert_eq!(equal.holds(&folded, sums.each_ref(), &EqualityProof { challenge, response }), hold);
+        }
+    }
+
+    /// F takes the item: two items whose elements are one have different masks, so that the sender's list is of its
+    /// own items.
+    #[test]
+    fn flaw_masks_that_do_not_depend_on_the_item() {
+        let sets = planted_for(&MALICIOUS, 2, 2, 0, 1);
+        let run = run(&sets);
+        let party = Party::<G>::new(&run, &sets.receiver);
+        let key = party.hash_to_group(&[0, 0]);
+        let [first, second] = party.mask(&key, &[0, 1])[..] else { unreachable!() };
+        assert_ne!(first, second);
+    }
 
     /// `dkt` over the ideal group: the protocol at sizes that need no waiting for a curve.
     static IDEAL: Entry = Over::<IdealGroup>::ENTRY;

@@ -217,3 +217,78 @@ pub(crate) fn encode_doubles<G: BatchGroup>(elements: &G::Elements) -> Vec<G::En
     elements.encode_doubles(&mut encoded);
     encoded
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{SeedableRng, rngs::StdRng};
+    use std::collections::HashSet;
+    use vesica_crypto::group::Ristretto255 as G;
+
+    type Encoding = <G as Group>::Encoding;
+
+    fn context(session: u8) -> Context {
+        Context::new(&[session; 32], "proofs", b"", 0, 0)
+    }
+
+    fn random(count: usize, rng: &mut StdRng) -> Vec<Encoding> {
+        (0..count).map(|_| G::encode(&G::random_element(rng))).collect()
+    }
+
+    /// s = k + c·z tells z to whoever knows k, and z tells which items the sender has to whoever guesses them.
+    #[test]
+    fn flaw_a_nonce_that_is_known_or_serves_twice() {
+        let rng = &mut StdRng::seed_from_u64(1);
+        let secret = G::random_scalar(rng);
+        let equal = EqualLogarithms::<G>::new(&context(1), G::generator(), G::mul_base(&secret));
+        let sum = G::random_element(rng);
+        let folded = equal.fold(0, &random(3, rng), &random(3, rng));
+        let mut seen =
+            HashSet::from([scalar::<G>(0), scalar::<G>(1), secret.clone()].map(|s| G::encode_scalar(&s)));
+        for seed in 100..120 {
+            // One statement, and other randomness.
+            let proof = equal.prove(&folded, &sum, &secret, &mut StdRng::seed_from_u64(seed));
+            let share = G::mul_scalars(&scalar::<G>(proof.challenge), &secret);
+            assert!(seen.insert(G::encode_scalar(&G::sub_scalars(&proof.response, &share))), "seed {seed}");
+        }
+    }
+
+    /// Every hash is one of the run; and each takes all of the statement.
+    #[test]
+    fn flaw_hashes_that_another_session_or_statement_shares() {
+        let rng = &mut StdRng::seed_from_u64(2);
+        let (lists, elements) = (random(6, rng), [G::random_element(rng), G::random_element(rng)]);
+        let (mut weights, mut challenges, mut others, mut pieces) =
+            (HashSet::new(), HashSet::new(), HashSet::new(), HashSet::new());
+        let folded = EqualLogarithms::<G>::new(&context(0), G::generator(), elements[0]).fold(
+            0,
+            &lists[..2],
+            &lists[2..4],
+        );
+        for session in 1..4 {
+            let context = context(session);
+            for public in elements {
+                let equal = EqualLogarithms::<G>::new(&context, G::generator(), public);
+                for (number, before, after) in
+                    [(0, 0..2, 2..4), (1, 0..2, 2..4), (0, 4..6, 2..4), (0, 0..2, 4..6)]
+                {
+                    assert!(weights.insert(equal.fold(number, &lists[before], &lists[after]).weights));
+                }
+            }
+            let equal = EqualLogarithms::<G>::new(&context, G::generator(), elements[0]);
+            for [first, second] in [[0, 1], [1, 0], [0, 0]] {
+                assert!(challenges.insert(equal.challenge(&folded, &elements[first], &elements[second])));
+            }
+            let other = Folded { digest: [1; DIGEST], weights: Vec::new() };
+            assert!(challenges.insert(equal.challenge(&other, &elements[0], &elements[1])));
+            let proofs = Representations::<G>::new(&context, &G::generator(), elements[0]);
+            assert!(pieces.insert(proofs.digest(&[&lists])) && pieces.insert(proofs.digest(&[&lists[1..]])));
+            let [a, b] = [[1; DIGEST], [2; DIGEST]];
+            for (first, statement, commitments) in
+                [(0, [a, a], [a]), (1, [a, a], [a]), (0, [b, a], [a]), (0, [a, b], [a]), (0, [a, a], [b])]
+            {
+                assert!(others.insert(proofs.challenge(&[first; 32], &statement, &commitments)));
+            }
+        }
+    }
+}

@@ -3,7 +3,9 @@
 use vesica_encode::items::{Items, Matches};
 use vesica_protocols::public_key::dkt10::ENTRY;
 use vesica_protocols::public_key::dkt10::cheating::{self, ReceiverCheat, SenderCheat};
-use vesica_protocols::testing::{Planted, duel, items_for};
+use vesica_protocols::testing::{
+    DIRECTIONS, Planted, Tampering, Target, duel, items_for, lying_wire, run_over,
+};
 use vesica_protocols::{Error, Learns, Misbehaviour};
 
 use super::{MALICIOUS, case, is_failed_check, sets};
@@ -57,6 +59,22 @@ fn a_receiver_without_the_exponents_ends_the_run() {
     ] {
         let (found, sender) = cheating_receiver(&sets, &sets.receiver, cheat);
         assert!(is_failed_check(&sender.unwrap_err()) && found.is_err(), "{cheat:?}");
+    }
+}
+
+/// Whoever has M'_i has what it asked for, though the run ends then: z·M_i of elements that it cannot account for.
+#[test]
+fn flaw_answers_that_leave_before_the_proof_is_checked() {
+    let (sets, case) = (sets(12, 9, 5), case(Learns::Receiver, 1));
+    // The challenge, the common answer, and that of the last item.
+    for byte in [0, 16, 48 + 11 * 32] {
+        // The receiver's third frame is its proof.
+        let target = Target { direction: DIRECTIONS[0], frame: 2, tampering: Tampering::Flip { byte } };
+        let (first, second, wire) = lying_wire(Some(target));
+        let ended = run_over(&ENTRY, &sets, case, (first, second));
+        assert!(is_failed_check(&ended.sender.unwrap_err()), "byte {byte}");
+        assert_eq!(wire.frames()[0][2], 48 + 12 * 32);
+        assert_eq!(wire.frames()[1].iter().sum::<usize>(), 0, "byte {byte}: the sender has answered");
     }
 }
 
