@@ -33,7 +33,9 @@
 //! **A bad modulus.** If e divides φ(n), the r^e are a subgroup of index e at least, and y_i tells in which of its
 //! cosets H(y) lies: log2 e bits, against which the sender can test a guess of y. The proof of step 1 excludes this
 //! (Goldberg, Reyzin, Sagga, Baldimtsi, eprint 2018/057). For a prime e that divides φ(n), at most one unit in e has
-//! an e-th root, so t = ⌈κ / log2 e⌉ units that a random oracle chose all have one with probability 2^-κ at most.
+//! an e-th root, so t = ⌈κ / log2 e⌉ units that a random oracle chose all have one with probability 2^-κ at most, for
+//! each modulus that a cheater tries: nothing limits how many, as it speaks first. (2^40 moduli pass at level 80 with
+//! 2^-40.)
 //! If e does not divide φ(n), x ↦ x^e permutes the units, whatever else n is, so that y_i is a uniform unit if H(y)
 //! is a unit. A cheating sender can look for an n with a prime factor p (factors below 2^16 are refused) that
 //! divides H(y) for a key y that it guesses. The receiver blinds 1 in place of such an H(y), so that neither y_i nor
@@ -503,6 +505,7 @@ mod tests {
         Case, DIRECTIONS, Tampering, Target, duel, items, lying_wire, planted_for, run_of, run_over, run_pair,
     };
     use rand::{Rng, SeedableRng, rngs::StdRng};
+    use std::collections::HashSet;
     use vesica_crypto::bigint::{Crt, Exponent, prime};
 
     const LEVEL: u32 = 80;
@@ -619,6 +622,53 @@ mod tests {
             quotient as u8
         };
         p.to_be_bytes().iter().map(quotient).collect()
+    }
+
+    /// A cheater would choose the modulus once it knew the challenges, so that they have roots; and what an item's
+    /// hash or a mask says in one run would say something in another.
+    #[test]
+    fn flaw_oracles_that_do_not_take_the_modulus() {
+        let rng = &mut StdRng::seed_from_u64(6);
+        let shared = prime::random_rsa_prime(512, rng);
+        let (p, sets) = (Modulus::from_uint(&shared).unwrap(), planted_for(&case().parameters, 2, 2, 0, 1));
+        for (scheme, entry) in SCHEMES {
+            let run = run(Sizes { receiver: 2, sender: 2 });
+            // Equal hashes are equal modulo a factor that two moduli have in common.
+            let [first, second] = [(); 2].map(|()| {
+                let crt = Crt::new(&shared, &prime::random_rsa_prime(512, rng)).unwrap();
+                let n = crt.modulus();
+                let key = RsaPublicKey::from_modulus(&n.to_be_bytes(), 1024, scheme.exponent).unwrap();
+                let function = Function::new(scheme, &run, key);
+                let party =
+                    Party { run: &run, items: &sets.receiver, width: MaskWidth::of_bits(44), function };
+                let shown = |hashes| encoded(&p, &p.reduce(&encoded(n, hashes), n.bytes()));
+                let mut mask = [0];
+                party.mask(&n.batch(&n.residue(&BoxedUint::from(5u8))), &mut mask);
+                (shown(&party.function.challenges), shown(&party.hash(0)), mask)
+            });
+            let same = [first.0 == second.0, first.1 == second.1, first.2 == second.2];
+            assert_eq!(same, [false; 3], "{}", entry.name);
+        }
+    }
+
+    /// The quotient of two blinded items would be that of their hashes.
+    #[test]
+    fn flaw_no_two_items_share_a_factor() {
+        let rng = &mut StdRng::seed_from_u64(7);
+        let sets = planted_for(&case().parameters, CHUNK + 6, 1, 0, 1);
+        let run = run(Sizes { receiver: CHUNK + 6, sender: 1 });
+        let function = Function::new(&DT_RSA, &run, DT_RSA.fresh_key(LEVEL, rng).public().clone());
+        let party = Party { run: &run, items: &sets.receiver, width: MaskWidth::of_bits(44), function };
+        let mut factors = HashSet::new();
+        for _ in 0..2 {
+            let streams = Streams::new(rng);
+            for chunk in 0..2 {
+                let (_, Factors { inverses, .. }) = party.blind(&streams, chunk).unwrap();
+                let encoded = encoded(party.function.key.modulus(), &inverses);
+                assert!(encoded.chunks(128).all(|inverse| factors.insert(inverse.to_vec())));
+            }
+        }
+        assert_eq!(factors.len(), 2 * (CHUNK + 6));
     }
 
     #[test]
