@@ -172,6 +172,51 @@ fn the_order_has_the_unopened_ots_with_the_ones_first_and_is_random_otherwise() 
     }
 }
 
+/// Another phase of the same session, and another group of the same phase, have other choices. A sender that knew them
+/// would see in π which slots are set.
+#[test]
+fn flaw_choices_that_another_phase_or_group_shares() {
+    let sets = planted(5, 5, 0, 1);
+    // The choices of each group, where they were not opened. The sender draws the same each time.
+    let choices = |seed| {
+        let (receiver, sender) = duel(
+            (&ENTRY, &sets, Case::default()),
+            Box::new(|ctx| {
+                let mut rng = StdRng::seed_from_u64(seed);
+                offline_receive(&mut Ctx { rng: &mut rng, ..ctx.reborrow() }, 800)
+            }),
+            Box::new(|ctx| offline_send(ctx, 800)),
+        );
+        let (receiver, sender) = (receiver.unwrap(), sender.unwrap());
+        assert!(sender.challenges.len() > 1, "more than one batch");
+        let (kept, ots) = (receiver.parameters.kept(), receiver.parameters.ots_of_group() as usize);
+        let of_group = |(order, ones): (&[u16], &u32)| {
+            let mut choices = vec![None; ots];
+            (0..).zip(order).for_each(|(at, ot)| choices[usize::from(*ot)] = Some(at < *ones));
+            choices
+        };
+        receiver.order.chunks(kept).zip(&receiver.ones).map(of_group).collect::<Vec<_>>()
+    };
+    let (first, second) = (choices(101), choices(102));
+    let differ = |first: &[Option<bool>], second: &[Option<bool>]| {
+        let both = || first.iter().zip(second).filter_map(|(a, b)| Some((a.as_ref()?, b.as_ref()?)));
+        let [all, ones, others] =
+            [both().count(), both().filter(|(a, _)| **a).count(), both().filter(|(_, b)| **b).count()]
+                .map(|count| count as f64);
+        let equal = both().filter(|(a, b)| a == b).count() as f64;
+        // As two independent draws would have it, within about eight standard deviations.
+        let expected = (ones * others + (all - ones) * (all - others)) / all;
+        assert!(
+            all > 1000.0 && (equal - expected).abs() < 4.0 * all.sqrt(),
+            "{equal} of {all}, not {expected}"
+        );
+    };
+    for (group, choices) in first.iter().enumerate() {
+        differ(choices, &second[group]);
+        first[..group].iter().for_each(|other| differ(choices, other));
+    }
+}
+
 /// The choices are ones at random places, so many in each group.
 #[test]
 fn choices_say_nothing_of_the_items() {
