@@ -2,11 +2,17 @@
 //! threads.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use vesica_channel::{Kind, tampered};
 use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
 use vesica_protocols::registry::{Entry, Message, PROTOCOLS, Security, Shape};
 use vesica_protocols::testing::{
-    Case, Planted, each, items, lying_wire, planted, planted_for, run_keeping, run_over, run_pair, shape,
-    usual, ways,
+    Case, DIRECTIONS, Planted, each, items, lying_wire, planted, planted_for, play_role, run_keeping,
+    run_over, run_pair, shape, usual, ways,
 };
 use vesica_protocols::{
     Error, Learns, MOST_STATISTICAL_SECURITY, Misuse, Parameters, Role, STATISTICAL_SECURITY,
@@ -368,6 +374,62 @@ fn fresh_randomness_changes_the_transcript_and_not_the_result() {
             assert!(silent || first != second, "{}: what the {role} sends", entry.name);
         }
     }
+}
+
+/// All that the receiver and the sender send, with these seeds of their randomness.
+fn sent(entry: &Entry, sets: &Planted, case: Case, seeds: [u64; 2]) -> [Vec<u8>; 2] {
+    let sent = Arc::new(Mutex::new([Vec::new(), Vec::new()]));
+    let seen = sent.clone();
+    let (mine, theirs) = tampered::pair(move |direction, frame| {
+        if frame.kind == Kind::Data {
+            let party = usize::from(direction == DIRECTIONS[1]);
+            seen.lock().unwrap()[party].extend_from_slice(&frame.payload);
+        }
+        vec![frame]
+    });
+    let [mut first, mut second] = seeds.map(StdRng::seed_from_u64);
+    let agreed = (entry, sets, case);
+    let ended = thread::scope(|scope| {
+        let sender = scope.spawn(move || play_role(agreed, Role::Sender, theirs, None, &mut second));
+        let receiver = play_role(agreed, Role::Receiver, mine, None, &mut first);
+        receiver.and(sender.join().unwrap())
+    });
+    assert!(ended.is_ok(), "{}: {ended:?}", entry.name);
+    let sent = sent.lock().unwrap();
+    sent.clone()
+}
+
+/// What a party sends is hidden by what it draws itself: if it draws anew, and its partner the same as before, no block
+/// of its messages comes again. Without its blinding a message would be as before.
+#[test]
+fn flaw_messages_that_the_randomness_of_their_sender_does_not_hide() {
+    let hiding = |entry: &&&Entry| !entry.has_helper() && entry.family != "insecure";
+    let forms = PROTOCOLS.iter().filter(hiding).flat_map(|entry| {
+        // Big integers at the level at which they are short. Paillier's key has one length, and takes seconds.
+        let public_key = entry.family == "public_key";
+        let short = public_key && entry.supports.levels.contains(&80);
+        let usual = entry.supports.usual();
+        let usual = Parameters { level: if short { 80 } else { usual.level }, ..usual };
+        let variants = entry.supports.variants.iter();
+        let variants = variants.filter(move |variant| public_key && variant.name != "paillier");
+        let variants = variants.map(move |variant| Parameters { variant: Some(variant), ..usual });
+        std::iter::once(usual).chain(variants).map(move |parameters| (entry, parameters))
+    });
+    each(forms, |(entry, parameters)| {
+        // The larger set may decide who sends what. A match may have a mask that both parties know.
+        for (receiver, sender) in [(5, 7), (7, 5)] {
+            let sets = planted_for(&parameters, receiver, sender, 0, 5);
+            let of = |seeds| sent(entry, &sets, Case { parameters, ..Case::default() }, seeds);
+            let before = of([1, 2]);
+            for (party, after) in [of([3, 2]), of([1, 4])].iter().enumerate() {
+                let blocks = before[party].as_chunks::<8>().0.iter().zip(after[party].as_chunks::<8>().0);
+                let again = blocks.filter(|(before, after)| before == after && **before != [0; 8]).count();
+                // The id of an offline phase belongs to the session.
+                let of_session = if entry.name == "gbf-rr16" { 4 } else { 0 };
+                assert!(again <= of_session, "{} {}, party {party}", entry.name, parameters.text());
+            }
+        }
+    });
 }
 
 #[test]
