@@ -109,7 +109,7 @@ impl Options {
             match_id: self.match_id.unwrap_or(usual.match_id),
             parts: self.parts.unwrap_or(usual.parts),
             limits: Limits {
-                max_parts: self.max_parts.unwrap_or(usual.limits.max_parts),
+                max_parts: self.max_parts.or(usual.limits.max_parts),
                 min_peer_rows: self.min_peer_rows.unwrap_or(usual.limits.min_peer_rows),
                 max_peer_rows: self.max_peer_rows.unwrap_or(usual.limits.max_peer_rows),
             },

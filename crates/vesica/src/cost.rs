@@ -9,7 +9,7 @@ use vesica_protocols::registry::{Entry, Gates, Memory, PROTOCOLS, Security, Shap
 use vesica_protocols::{Learns, Participant, ResultKind, Role, Sizes};
 
 use crate::memory::Bytes;
-use crate::parts::{self, Parts};
+use crate::parts::{self, Parts, questions};
 use crate::plan::{self, PlanError};
 use crate::results::attached_bytes_per_row;
 use crate::settings::{self, Wanted};
@@ -125,7 +125,9 @@ impl Estimate {
                 private_ands: count * gates.private_ands,
                 ..gates
             }),
-            max_tested_keys: self.max_tested_keys.map(|keys| count * keys),
+            max_tested_keys: self
+                .max_tested_keys
+                .map(|keys| questions::tested(parts, keys, questions::allowance(parts, lanes))),
             time: self.time.map(|time| time.in_parts(parts.count(), lanes)),
             ..self
         }

@@ -330,6 +330,12 @@ impl Error {
                 Kind::Refused,
                 "give a smaller `--parts`, or a larger `--max-parts` on the side that set the limit",
             ),
+            PartsError::Questions { .. } => (
+                Side::Both,
+                Kind::Refused,
+                "give a smaller `--parts` on both sides, or a larger `--max-peer-rows` on the side that set the limit: a \
+                 partner that cheats can ask about a key for each place in the parts",
+            ),
             PartsError::Coin => (Side::Partner, Kind::Protocol, ASK_THE_PARTNER),
             PartsError::Differ(_) => (
                 Side::Both,

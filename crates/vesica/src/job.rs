@@ -239,7 +239,7 @@ pub(crate) fn prepare(
 
 /// Whether this side can have as many parts as it asks for.
 fn check_parts(settings: &Settings) -> Result<(), Error> {
-    let (parts, most) = (settings.parts, settings.limits.max_parts);
+    let (parts, most) = (settings.parts, settings.limits.max_parts.unwrap_or(parts::MOST));
     if !(1..=parts::MOST).contains(&parts) || !(1..=parts::MOST).contains(&most) {
         let message = format!("a run has 1 to {} parts", parts::MOST);
         return Err(Error::usage(message, "give another `--parts` or `--max-parts`"));
@@ -337,7 +337,7 @@ fn agree(
     let demand = |sizes: Sizes, costs: &dyn Fn(Parts) -> Option<PartCosts>| {
         budget.map_or(1, |budget| on_disk::demand_in_memory((rows, budget), sizes, costs))
     };
-    let can_split = can_meet_again && terms.not_in_parts().is_none() && terms.limits().max_parts > 1;
+    let can_split = can_meet_again && terms.not_in_parts().is_none() && terms.limits().takes_parts();
     let in_parts = can_split && terms.role() == Role::Sender;
     let agreed = match in_parts {
         true => {

@@ -2,7 +2,8 @@
 //! The run succeeds only if all parts do.
 //!
 //! ```text
-//!   hello, terms, sizes, parts needed   as in every run ([`crate::session`]); B parts follow, the larger of both numbers
+//!   hello, terms, sizes, parts needed   as in every run ([`crate::session`]); B is the larger number, if both accept it
+//!                                       (module `questions`)
 //!   u8 names · u16 parts at once · 32 commitment to a coin    ◄──►   names: 1 for an engine, whose parts come by number
 //!   32 coin · 32 run key                                      ◄──►   opened, compared with the commitment
 //!   rounds, until every part is done, at most four of each part:
@@ -43,6 +44,7 @@ mod lanes;
 mod line;
 mod links;
 mod part;
+pub(crate) mod questions;
 mod rounds;
 mod set;
 #[cfg(feature = "testing")]
@@ -57,6 +59,7 @@ use vesica_protocols::{Learns, Phase, Progress as _, Sizes};
 
 pub(crate) use lanes::lanes;
 pub(crate) use links::{InMemory, Links, OverNetwork};
+pub use questions::Asked;
 
 use crate::error::Error;
 use crate::report::PartsReport;
@@ -82,8 +85,22 @@ pub enum PartsError {
         count: u32,
         /// Who set the limit: "this side" or "the partner".
         limiter: &'static str,
-        /// `--max-parts`.
+        /// `--max-parts`, or what the sizes suggest.
         most: u32,
+    },
+    /// The parts have room for more items of a party than the other side accepts.
+    #[error(
+        "the run would have {count} parts with room for {} keys of the {}, which has {}, and {limiter} accepts {}: \
+         `--max-peer-rows {}` and a quarter of those {}",
+        .asked.slots, .asked.whose, .asked.items, .asked.most, .asked.limit, .asked.items
+    )]
+    Questions {
+        /// B.
+        count: u32,
+        /// Who set the limit: "this side" or "the partner".
+        limiter: &'static str,
+        /// The figures.
+        asked: Asked,
     },
     /// The system gave no key for the parts' connections.
     #[error("a key for the connections of the parts could not be made")]
@@ -218,9 +235,11 @@ impl<'a> Division<'a> {
         reporter: &Reporter<'_>,
         play: PlayRound<'d, '_>,
     ) -> Result<Book<'d>, SessionError> {
-        let mut book = Book::new(self.count()).with_lanes(self.job.players.at_once());
+        let allowance = self.agreed.allowance(self.job.players.at_once());
+        reporter.questions(self.agreed, allowance);
+        let mut book = Book::new(self.count(), allowance);
         let played = self.rounds_of(&mut book, run, play);
-        reporter.parts(self.report(&book));
+        reporter.parts(self.report(&book), self.agreed.max_tested_keys(book.repeated()));
         played.inspect_err(|error| leave(run.channel_mut(), error))?;
         Ok(book)
     }

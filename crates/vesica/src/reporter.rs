@@ -331,8 +331,7 @@ impl<'a> Reporter<'a> {
         if let Ok(width) = MaskWidth::for_run(agreed.played(), &parameters) {
             report.parameters.insert("mask_bits", width.bits().into());
         }
-        if let Some(tested) = entry.max_tested_keys_of(&shape) {
-            let tested = tested.saturating_mul(agreed.parts.count() as u64);
+        if let Some(tested) = agreed.max_tested_keys(0) {
             report.parameters.insert("max_tested_keys", tested.into());
         }
         report.profile = parameters.profile.name();
@@ -395,6 +394,9 @@ impl<'a> Reporter<'a> {
             }
             (false, security) => format!("security: holds even if the partner cheats ({security})"),
         });
+        if agreed.parts == Parts::ONE {
+            self.questions(agreed, 0);
+        }
         if entry.has_helper() {
             notice(
                 "helper: it learns both sizes and how many keys match; if it works with the partner, the two of them can \

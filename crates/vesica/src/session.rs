@@ -4,7 +4,7 @@
 //!   hello (crates/net)                 magic, version, nonces, echoed
 //!   u8 0 · u16 length · terms ◄──►     compared on both sides ([`crate::terms`])
 //!   u64 set size, padded      ◄──►     compared with both sides' limits
-//!   u32 parts needed          ◄──►     the larger number is taken; more than one: see [`crate::parts`]
+//!   u32 parts needed          ◄──►     the larger number is taken, if both accept it; more than one: see [`crate::parts`]
 //!   (DONE "declined")                  in place of the protocol, from a side without enough memory
 //!   the protocol's messages
 //!   DONE: digests, count      ◄──►     what I sent is what you received, and the other way round
@@ -43,7 +43,7 @@ use crate::base_ots::BaseOts;
 use crate::helper;
 use crate::match_numbers;
 use crate::memory::Budget;
-use crate::parts::{self, Parts};
+use crate::parts::{self, Parts, questions};
 use crate::plan;
 
 /// What both sides agreed on.
@@ -65,6 +65,8 @@ pub struct Agreed {
     pub base_ots: BaseOts,
     /// The receiver's items that the offline phase was run for, if it was run before.
     pub offline: Option<usize>,
+    /// How many parts may be played again within both sides' limits.
+    repeats: u32,
     role: Role,
     sid: [u8; 32],
 }
@@ -80,7 +82,21 @@ impl Agreed {
     ) -> Self {
         let plan::Choice { protocol, parameters, reason } = choice;
         let (base_ots, offline, sid) = (BaseOts::Unneeded, None, [0; 32]);
-        Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, offline, role, sid }
+        // A task counts nothing. Its driver does.
+        let repeats = u32::MAX;
+        Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, offline, repeats, role, sid }
+    }
+
+    /// How many attempts beyond the first of each part the run may have, if so many parts are played at once.
+    pub(crate) fn allowance(&self, lanes: u16) -> u32 {
+        questions::allowance(self.parts, lanes).min(self.repeats)
+    }
+
+    /// The most keys of its choice that a receiver can test that cheats, if so many parts are played again; none of
+    /// semi-honest runs.
+    pub(crate) fn max_tested_keys(&self, repeated: u32) -> Option<u64> {
+        let of_part = self.protocol.max_tested_keys_of(&self.shape())?;
+        Some(questions::tested(self.parts, of_part, repeated))
     }
 
     /// The role of this side.

@@ -111,7 +111,7 @@ impl SetJob {
     ) -> Ended {
         let SetJob { role, mut items, settings } = self;
         // One connection carries one part.
-        let limits = Limits { max_parts: 1, ..settings.limits };
+        let limits = Limits { max_parts: Some(1), ..settings.limits };
         let settings = Settings { limits, ..settings };
         let deadline = match Deadline::start(settings.deadline, cancel) {
             Ok(deadline) => deadline,

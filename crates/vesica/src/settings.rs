@@ -13,7 +13,6 @@ use vesica_protocols::{
 use vesica_table::OnFault;
 
 use crate::memory::Budget;
-use crate::parts;
 use crate::results::ResultOptions;
 
 /// `--protocol NAME|auto`.
@@ -153,13 +152,20 @@ pub struct Limits {
     pub min_peer_rows: u64,
     /// `--max-peer-rows`.
     pub max_peer_rows: u64,
-    /// `--max-parts`.
-    pub max_parts: u32,
+    /// `--max-parts`; none: what the sizes and this side's own parts suggest.
+    pub max_parts: Option<u32>,
+}
+
+impl Limits {
+    /// Whether this side accepts a run in several parts at all.
+    pub(crate) fn takes_parts(&self) -> bool {
+        self.max_parts != Some(1)
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { min_peer_rows: 0, max_peer_rows: 1 << 30, max_parts: parts::MOST }
+        Limits { min_peer_rows: 0, max_peer_rows: 1 << 30, max_parts: None }
     }
 }
 

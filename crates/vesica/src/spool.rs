@@ -36,7 +36,7 @@ mod parts;
 mod shares;
 
 pub(crate) use parts::{Matched, PartFiles};
-pub(crate) use shares::{Shares, numbers_of_parts};
+pub(crate) use shares::{Shares, most_parts, numbers_of_parts};
 
 /// Bucket files of a spool.
 pub(crate) const BUCKETS: usize = 1 << BUCKET_BITS;

@@ -27,6 +27,9 @@ pub const MAX_BYTES: usize = 1 << 14;
 const MAX_FIELDS: usize = 64;
 const MAX_TEXT: usize = 1024;
 
+/// On the wire, in place of a `--max-parts` that is not given.
+const NO_MOST: u32 = 0;
+
 /// One party's terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
@@ -247,7 +250,8 @@ impl Terms {
     pub fn encode(&self) -> Vec<u8> {
         let mut writer = Writer::new();
         writer.bool(self.role == Role::Sender).bool(self.allow_insecure);
-        writer.u64(self.limits.min_peer_rows).u64(self.limits.max_peer_rows).u32(self.limits.max_parts);
+        let Limits { min_peer_rows, max_peer_rows, max_parts } = self.limits;
+        writer.u64(min_peer_rows).u64(max_peer_rows).u32(max_parts.unwrap_or(NO_MOST));
         writer.text(&self.protocol);
         writer.list(&self.equal, |writer, (name, value)| {
             writer.text(name).text(value);
@@ -261,8 +265,9 @@ impl Terms {
         let mut reader = Reader::new(bytes);
         let role = if reader.bool()? { Role::Sender } else { Role::Receiver };
         let allow_insecure = reader.bool()?;
-        let limits =
-            Limits { min_peer_rows: reader.u64()?, max_peer_rows: reader.u64()?, max_parts: reader.u32()? };
+        let (min_peer_rows, max_peer_rows) = (reader.u64()?, reader.u64()?);
+        let max_parts = Some(reader.u32()?).filter(|most| *most != NO_MOST);
+        let limits = Limits { min_peer_rows, max_peer_rows, max_parts };
         let protocol = printable(&mut reader)?;
         let equal = reader.list(MAX_FIELDS, |reader| Ok((printable(reader)?, printable(reader)?)))?;
         let base_ots = CacheState::decode(&mut reader)?;

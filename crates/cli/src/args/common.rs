@@ -144,9 +144,9 @@ pub(crate) struct Common {
     /// Split the run into at least N parts, several played at once; the larger number of both sides is taken
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parts())]
     parts: u32,
-    /// Refuse a run of more than N parts
-    #[arg(long, value_name = "N", default_value_t = MOST, value_parser = parts())]
-    max_parts: u32,
+    /// Refuse a run of more than N parts [default: what suits the sizes: 64, or one for each 65,536 keys if that is more, with little padding]
+    #[arg(long, value_name = "N", value_parser = parts())]
+    max_parts: Option<u32>,
     /// Allow protocols that `vesica protocols` marks insecure or broken
     #[arg(long)]
     allow_insecure: bool,

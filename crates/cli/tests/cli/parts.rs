@@ -93,6 +93,28 @@ fn more_parts_than_the_partner_allows_are_refused_on_both_sides() {
     nothing_lost(&scene, &[&received, &sent]);
 }
 
+/// By default, and where a side gives a limit, or asks for parts itself.
+#[test]
+fn parts_that_let_a_partner_ask_more_than_a_side_allows_are_refused_on_both_sides() {
+    let scene = scene(10);
+    for more in [["--max-parts", "16"], ["--parts", "16"]] {
+        let sender = with(&with(&SENDER, &["--max-peer-rows", "10"]), &more);
+        let (received, sent) = scene.pair(&sender, &with(&RECEIVER, &["--parts", "16"]));
+        for (end, limiter) in [(&received, "the partner"), (&sent, "this side")] {
+            let figures = format!(
+                "the run would have 16 parts with room for 160 keys of the receiver, which has 10, and {limiter} \
+                 accepts 12: `--max-peer-rows 10` and a quarter of those 10"
+            );
+            end.expect(77, &[figures.as_str(), "phase agree", "a larger `--max-peer-rows`"]);
+        }
+        nothing_lost(&scene, &[&received, &sent]);
+    }
+    let (received, sent) = scene.pair(&SENDER, &with(&RECEIVER, &["--parts", "65536"]));
+    received.expect(77, &["the run would have 65536 parts, and the partner allows 2", "phase agree"]);
+    sent.expect(77, &["the run would have 65536 parts, and this side allows 2", "`--max-parts`"]);
+    nothing_lost(&scene, &[&received, &sent]);
+}
+
 #[test]
 fn parts_that_may_take_more_memory_than_a_side_allows_are_refused_on_both_sides() {
     let scene = scene(2000);
@@ -172,4 +194,8 @@ fn plan_tells_the_parts() {
     let json: Value = serde_json::from_slice(&scene.run(&with(&sizes, &["--json"])).stdout).unwrap();
     assert_eq!((&json["parts"]["count"], &json["parts"]["receiver"]), (&16.into(), &67_596.into()));
     assert_eq!((&json["parts"]["lanes"], &json["estimate"]["disk"]["sender"]), (&2.into(), &0.into()));
+    // 16 parts with ten places each, of which four may be played again.
+    let few = ["plan", "--receiver", "10", "--sender", "10", "--protocol", "dkt", "--parts", "16", "--json"];
+    let json: Value = serde_json::from_slice(&scene.run(&few).stdout).unwrap();
+    assert_eq!(json["estimate"]["max_tested_keys"], 200);
 }

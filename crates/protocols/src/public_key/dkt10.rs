@@ -1,9 +1,10 @@
 //! Diffie–Hellman PSI with zero-knowledge proofs. The receiver learns X ∩ Y, the sender |Y| and no more.
 //!
 //! **Security:** malicious, in the random oracle model, under the decisional Diffie–Hellman assumption (for the
-//! receiver's items) and the one-more gap Diffie–Hellman assumption (for the sender's). Leaks n_r and n_s. A
-//! malicious receiver tests at most n_r keys, a malicious sender's set has n_s. `docs/protocols/dkt.md` has the
-//! argument, and what the paper's own claim misses.
+//! receiver's items) and the one-more gap Diffie–Hellman assumption (for the sender's). Leaks n_r and n_s. In a
+//! run of one part a malicious receiver tests at most n_r keys, and a malicious sender's set has n_s; in several
+//! parts that is so of each attempt at a part, for the sizes of a part. `docs/protocols/dkt.md` has the argument,
+//! and what the paper's own claim misses.
 //!
 //! Source: De Cristofaro, Kim, Tsudik, *Linear-Complexity Private Set Intersection Protocols Secure in
 //! Malicious Model* (DKT10, eprint 2010/469), as RR16 §6.3 runs it: Fiat–Shamir proofs, streamed. Written

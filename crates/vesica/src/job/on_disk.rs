@@ -30,7 +30,7 @@ pub(crate) fn budget(
 ) -> Option<u64> {
     let named = settings.memory.filter(|budget| matches!(budget.from, Source::Option | Source::Automatic))?;
     let digests = matches!(settings.encoding(), Encoding::Digest(_));
-    let in_parts = terms.limits().max_parts > 1 && terms.not_in_parts().is_none();
+    let in_parts = terms.limits().takes_parts() && terms.not_in_parts().is_none();
     // Match numbers, and rows for the caller, take memory for each.
     let bitmap = !settings.match_id && (output.path().is_some() || !settings.learns_result(role));
     (digests && in_parts && bitmap).then_some(named.of_party())

@@ -16,12 +16,6 @@ use crate::session::SessionError;
 /// A part that is missing after so many rounds ends the run.
 pub(crate) const MOST_ROUNDS: u16 = 4;
 
-/// Attempts beyond the first of each part that a small run may have.
-const LEAST_ALLOWANCE: u32 = 4;
-
-/// Of a larger one, one for so many parts.
-const PARTS_AN_ATTEMPT: u32 = 16;
-
 /// What both sides have of an attempt that they saw alike.
 pub(crate) type Receipt = [u8; 32];
 
@@ -54,20 +48,14 @@ struct Part<'d> {
 }
 
 impl<'d> Book<'d> {
-    /// Of so many parts, none of them played.
-    pub(crate) fn new(parts: usize) -> Self {
-        let allowance = LEAST_ALLOWANCE.max((parts as u32).div_ceil(PARTS_AN_ATTEMPT));
+    /// Of so many parts, none of them played, of which so many may be played again.
+    pub(crate) fn new(parts: usize, allowance: u32) -> Self {
         Book { parts: (0..parts).map(|_| Part::default()).collect(), allowance }
-    }
-
-    /// The same if so many parts are played at once: all of them may break together.
-    pub(crate) fn with_lanes(self, lanes: u16) -> Self {
-        Book { allowance: self.allowance.max(lanes.into()), ..self }
     }
 
     /// That of a task, which has one part and counts its attempts itself.
     pub(crate) fn of_task(parts: usize) -> Self {
-        Book { allowance: u32::MAX, ..Book::new(parts) }
+        Book::new(parts, u32::MAX)
     }
 
     /// The last attempt at that part, taken out.
@@ -371,7 +359,7 @@ mod tests {
 
     #[test]
     fn parts_that_were_played_are_played_again_as_far_as_the_allowance_goes() {
-        let mut book = Book::new(128);
+        let mut book = Book::new(128, 8);
         for part in 0..128 {
             book.begin(part).unwrap();
         }
@@ -380,12 +368,12 @@ mod tests {
         assert_eq!(book.afford(&[&eight[..], &[99]].concat()), Err(PartsError::Allowance { allowance: 8 }));
         book.begin(0).unwrap();
         assert_eq!(book.afford(&eight), Err(PartsError::Allowance { allowance: 8 }));
-        Book::new(128).afford(&(0..128).collect::<Vec<_>>()).unwrap();
+        Book::new(128, 8).afford(&(0..128).collect::<Vec<_>>()).unwrap();
     }
 
     #[test]
     fn an_attempt_that_shows_nothing_takes_off_itself_alone() {
-        let mut book = Book::new(2);
+        let mut book = Book::new(2, 4);
         book.begin(1).unwrap();
         let numbers = [(); 3].map(|()| book.begin(0).unwrap());
         assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), 3, "each draws its own randomness");
@@ -454,7 +442,7 @@ mod tests {
     }
 
     fn book(of_parts: &[&[u8]]) -> Book<'static> {
-        let mut book = Book::new(of_parts.len());
+        let mut book = Book::new(of_parts.len(), 4);
         let each =
             (0..).zip(of_parts).flat_map(|(part, held)| held.iter().map(move |receipt| (part, *receipt)));
         each.for_each(|(part, receipt)| book.hold(part, held(receipt)));
@@ -479,7 +467,7 @@ mod tests {
     #[test]
     fn the_matches_are_those_of_the_attempts_that_count() {
         let items = Items::of_keys(Width::Digest128, &["one", "two", "three"]).unwrap();
-        let mut book = Book::new(2);
+        let mut book = Book::new(2, 4);
         for (part, receipt, item) in [(0, 1, 0), (0, 2, 1), (0, 3, 2), (1, 4, 2), (1, 5, 0)] {
             let found = Outcome::Matches(items.matches(std::iter::once(item)));
             let kept = Some(Kept::Pending(Pending::found(found)));
@@ -509,7 +497,7 @@ mod tests {
 
     #[test]
     fn a_part_is_in_four_rounds_at_most() {
-        let mut book = Book::new(4);
+        let mut book = Book::new(4, 4);
         for _ in 0..MOST_ROUNDS {
             book.enter(&[0, 2]).unwrap();
         }

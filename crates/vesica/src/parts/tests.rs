@@ -27,6 +27,7 @@ use crate::{Error, local};
 
 mod bindings;
 mod broken;
+mod guesses;
 mod other_terms;
 mod several;
 
@@ -77,7 +78,7 @@ impl End {
 }
 
 /// How a side behaves from the coins to the matches.
-type Play = dyn Fn(&Agreed, &Items, Connection, &mut dyn Links, &Conduct<'_>) -> Played + Sync;
+type Play<'p> = dyn Fn(&Agreed, &Items, Connection, &mut dyn Links, &Conduct<'_>) -> Played + Sync + 'p;
 
 type Played = Result<Option<Matches>, SessionError>;
 
@@ -97,8 +98,23 @@ fn side(
     role: Role,
     items: &Items,
     settings: &Settings,
+    link: (Connection, &mut dyn Links, u16),
+    play: &Play<'_>,
+) -> End {
+    let play = |agreed: &Agreed, items: &Items, run, links: &mut dyn Links, conduct: &Conduct<'_>| {
+        assert_eq!(agreed.parts.count() as u32, settings.parts);
+        play(agreed, items, run, links, conduct)
+    };
+    side_of_any(role, items, settings, link, &play)
+}
+
+/// The same where the partner may need more parts.
+fn side_of_any(
+    role: Role,
+    items: &Items,
+    settings: &Settings,
     (mut run, links, lanes): (Connection, &mut dyn Links, u16),
-    play: &Play,
+    play: &Play<'_>,
 ) -> End {
     let cancel = CancelToken::new();
     let reporter = Reporter::new(role, settings, &cancel, &|_| ());
@@ -106,20 +122,23 @@ fn side(
     let conduct = Conduct { threads: 1, lanes, options, reporter: &reporter };
     let terms = Terms::new(role, settings, &["raw".to_owned()]);
     let agreed = session::agree(&mut run, &terms, settings.wanted(), items.len(), None);
-    let result = agreed.and_then(|agreed| {
-        assert_eq!(agreed.parts.count() as u32, settings.parts);
-        play(&agreed, items, run, links, &conduct)
-    });
+    let result = agreed.and_then(|agreed| play(&agreed, items, run, links, &conduct));
     End { result, report: reporter.end(Err(Error::interrupted(Phase::Parts))).report.parts }
 }
 
 /// Both sides; the links of the receiver, who makes the connections, may fail, and the sender may cheat.
-fn both(sets: [&Items; 2], settings: &Settings, cut: &[Cut], sender: &Play) -> [End; 2] {
+fn both(sets: [&Items; 2], settings: &Settings, cut: &[Cut], sender: &Play<'_>) -> [End; 2] {
     both_in([1; 2], sets, settings, cut, sender)
 }
 
 /// The same with so many parts at once on each side.
-fn both_in(lanes: [u16; 2], sets: [&Items; 2], settings: &Settings, cut: &[Cut], sender: &Play) -> [End; 2] {
+fn both_in(
+    lanes: [u16; 2],
+    sets: [&Items; 2],
+    settings: &Settings,
+    cut: &[Cut],
+    sender: &Play<'_>,
+) -> [End; 2] {
     let (mine, theirs) = memory::pair(&CancelToken::new());
     let (makes, mut takes) = InMemory::pair();
     let mut makes = Cutting { inner: makes, cut: cut.to_vec(), opened: AtomicUsize::new(0) };
@@ -443,21 +462,25 @@ fn a_part_that_never_comes_through_ends_the_run_with_69() {
 #[test]
 fn attempts_beyond_the_allowance_end_the_run_with_69() {
     let sets = planted(Security::Malicious, 100, 100, 10);
-    let settings = settings("vole", Security::Malicious, 8);
-    let ends = both([&sets.receiver, &sets.sender], &settings, &[Cut::InTheMiddle], &honest);
-    assert!(ends.iter().all(|end| end.exit_code() == 69));
-    let beyond = Err(PartsError::Allowance { allowance: 4 }.into());
-    assert!(ends.iter().any(|end| end.result == beyond));
+    let mut settings = settings("vole", Security::Malicious, 8);
+    // A part has 55 places, so a limit may have room for fewer attempts: 8·55 + 55 ≤ 470 + 100/4.
+    for (limit, allowance) in [(1 << 30, 4), (470, 1), (469, 0)] {
+        settings.limits.max_peer_rows = limit;
+        let ends = both([&sets.receiver, &sets.sender], &settings, &[Cut::InTheMiddle], &honest);
+        assert!(ends.iter().all(|end| end.exit_code() == 69));
+        let beyond = Err(PartsError::Allowance { allowance }.into());
+        assert!(ends.iter().any(|end| end.result == beyond), "{limit}: {:?}", ends[1].result);
+    }
 }
 
 /// A sender that is honest but for what it does to its book before the lists are exchanged.
-fn with_book(spoil: fn(&mut Vec<&mut Receipt>)) -> Box<Play> {
+fn with_book(spoil: fn(&mut Vec<&mut Receipt>)) -> Box<Play<'static>> {
     Box::new(move |agreed, items, mut run, links, conduct| {
         let rng = &mut StdRng::seed_from_u64(3);
         let division = Division::agree(agreed, items, Player::process(1), &mut run, rng)?;
         let progress = PartProgress::new(conduct.reporter);
         let mut run = Line::begin(run, links, &division.job, conduct, rng)?;
-        let mut book = Book::new(division.count());
+        let mut book = Book::new(division.count(), 4);
         for round in 0..MOST_ROUNDS {
             let missing = book.missing();
             rounds::exchange_round(&mut run, round, division.count(), &missing)?;
@@ -489,7 +512,7 @@ fn receipts_that_are_swapped_replayed_or_dropped_end_the_run_without_a_result() 
 }
 
 /// A sender that is honest up to the root.
-fn with_root(spoil: fn(&mut [u8; 32], &mut u64)) -> Box<Play> {
+fn with_root(spoil: fn(&mut [u8; 32], &mut u64)) -> Box<Play<'static>> {
     Box::new(move |agreed, items, mut run, links, conduct| {
         let rng = &mut StdRng::seed_from_u64(3);
         let division = Division::agree(agreed, items, Player::process(1), &mut run, rng)?;
@@ -579,7 +602,7 @@ fn more_parts_than_a_side_allows_are_refused_on_both_sides() {
     let sets = planted(Security::Malicious, 9, 9, 3);
     let asks = settings("vole", Security::Malicious, 8);
     let mut allows = settings("vole", Security::Malicious, 1);
-    allows.limits.max_parts = 7;
+    allows.limits.max_parts = Some(7);
     let (mut mine, mut theirs) = memory::pair(&CancelToken::new());
     let agree = |role, settings: &Settings, items: &Items, channel: &mut Connection| {
         let terms = Terms::new(role, settings, &["raw".to_owned()]);

@@ -8,7 +8,9 @@ use vesica_protocols::Progress;
 use vesica_spill::Usage;
 
 use super::{Reporter, sum};
+use crate::parts::Parts;
 use crate::report::{Event, MatchCounts, PartsReport, SpillReport};
+use crate::session::Agreed;
 
 /// The least time between two events of parts that are done.
 const PART_EVERY: Duration = Duration::from_millis(250);
@@ -53,9 +55,26 @@ impl Reporter<'_> {
         self.notice("the connection of the run broke, and was made again".to_owned());
     }
 
-    /// How the parts went.
-    pub(crate) fn parts(&self, parts: PartsReport) {
-        self.state().report.parts = Some(parts);
+    /// How the parts went, and how many keys they let a receiver test that cheats.
+    pub(crate) fn parts(&self, parts: PartsReport, tested: Option<u64>) {
+        let report = &mut self.state().report;
+        report.parts = Some(parts);
+        if let Some(tested) = tested {
+            report.parameters.insert("max_tested_keys", tested.into());
+        }
+    }
+
+    /// Shows how many keys a receiver can test that cheats, if so many parts are played again.
+    pub(crate) fn questions(&self, agreed: &Agreed, repeated: u32) {
+        if let Some(tested) = agreed.max_tested_keys(repeated) {
+            let again = match agreed.parts {
+                Parts::ONE => String::new(),
+                parts => format!(", in {} parts of which {repeated} may be played again", parts.count()),
+            };
+            self.notice(format!(
+                "questions: a receiver that cheats can ask about {tested} keys at most{again}"
+            ));
+        }
     }
 
     /// Rows of the table.

@@ -3,11 +3,12 @@
 use vesica_channel::codec::CodecError;
 use vesica_channel::{Channel, ChannelError};
 use vesica_net::{Connection, PublicKey};
-use vesica_protocols::registry::{Entry, Shape};
+use vesica_protocols::registry::{Entry, Security, Shape};
 use vesica_protocols::{self as protocols, Role, Sizes};
 
 use super::{Agreed, SessionError};
 use crate::base_ots::BaseOts;
+use crate::parts::questions::{self, Side};
 use crate::parts::{self, Parts, PartsError};
 use crate::plan;
 use crate::settings::{Choice, Wanted};
@@ -158,8 +159,8 @@ fn compare(
     let (asked, wanted) = (mine.choice(&theirs), Wanted { allow_insecure, ..wanted });
     plan::choose(&asked, wanted, None)?;
     let role = mine.role();
-    let (sizes, parts) = match items {
-        Count::Later(receiver) => (Sizes { receiver, sender: 0 }, Parts::ONE),
+    let (sizes, parts, sides) = match items {
+        Count::Later(receiver) => (Sizes { receiver, sender: 0 }, Parts::ONE, None),
         Count::Of(items, demand) => {
             let their_items = exchange_sizes(channel, mine, &theirs, items)?;
             let sizes = match role {
@@ -168,7 +169,8 @@ fn compare(
             };
             let costs = |parts: Parts| part_costs(&asked, wanted, (role, sizes), parts);
             let needed = wanted.parts.max(demand(sizes, &costs));
-            (sizes, agree_on_parts(mine, &theirs, exchange_parts(channel, needed)?)?)
+            let sides = sides(mine, &theirs, [needed, exchange_parts(channel, needed)?]);
+            (sizes, agree_on_parts(mine, &theirs, &sides, sizes)?, Some(sides))
         }
     };
     // Items are numbered in 32 bits.
@@ -183,27 +185,39 @@ fn compare(
     if parts != Parts::ONE && protocol.has_helper() {
         return Err(PartsError::Excluded(terms::A_HELPER).into());
     }
+    let learns = wanted.learns;
+    let repeats = match sides.filter(|_| parameters.security == Security::Malicious) {
+        Some(sides) => questions::room(&sides, parts, sizes, learns)?,
+        None => u32::MAX,
+    };
     let reason = mine.reason(&theirs).unwrap_or(reason);
     let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
-    let learns = wanted.learns;
     let shape = Shape { sizes: played, parameters, learns, matches: 0, kept_base_ots: false };
     let needed = protocol.kept_base_ots(&shape);
     let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
-    Ok(Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, offline: None, role, sid })
+    let offline = None;
+    Ok(Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, offline, repeats, role, sid })
+}
+
+/// Both sides with the parts that they need.
+fn sides(mine: &Terms, theirs: &Terms, needed: [u32; 2]) -> [Side; 2] {
+    let side =
+        |name, terms: &Terms, needed| Side { name, role: terms.role(), limits: terms.limits(), needed };
+    [side("this side", mine, needed[0]), side("the partner", theirs, needed[1])]
 }
 
 /// B, if both sides allow it and the run has nothing that parts cannot have. Both sides compute the same.
-fn agree_on_parts(mine: &Terms, theirs: &Terms, count: u32) -> Result<Parts, PartsError> {
-    for (limiter, terms) in [("this side", mine), ("the partner", theirs)] {
-        let most = terms.limits().max_parts.clamp(1, parts::MOST);
-        if count > most {
-            return Err(PartsError::TooMany { count, limiter, most });
-        }
-    }
+fn agree_on_parts(
+    mine: &Terms,
+    theirs: &Terms,
+    sides: &[Side; 2],
+    sizes: Sizes,
+) -> Result<Parts, PartsError> {
+    let parts = questions::agree_on_parts(sides, sizes)?;
     let excluded = mine.not_in_parts().or(theirs.not_in_parts());
-    match excluded.filter(|_| count > 1) {
+    match excluded.filter(|_| parts != Parts::ONE) {
         Some(what) => Err(PartsError::Excluded(what)),
-        None => Ok(Parts::new(count)?),
+        None => Ok(parts),
     }
 }
 
@@ -225,12 +239,12 @@ fn recv_terms(channel: &mut Connection) -> Result<Vec<u8>, SessionError> {
     Ok(bytes)
 }
 
-/// The larger of the numbers of parts that the two sides need.
+/// How many parts the partner needs.
 fn exchange_parts(channel: &mut Connection, needed: u32) -> Result<u32, SessionError> {
     channel.send(&needed.to_le_bytes())?;
     let mut theirs = [0; 4];
     channel.recv_exact(&mut theirs)?;
-    Ok(needed.max(u32::from_le_bytes(theirs)))
+    Ok(u32::from_le_bytes(theirs))
 }
 
 /// The most bytes of memory that a protocol takes on the side of a role.

@@ -122,7 +122,7 @@ pub(crate) fn numbers_of_parts(items: u64, least: u32) -> impl Iterator<Item = u
 }
 
 /// The most parts that sets of `items` items at most are split into.
-fn most_parts(items: u64, least: u32) -> u32 {
+pub(crate) fn most_parts(items: u64, least: u32) -> u32 {
     (items / LEAST_PART).clamp(least.into(), MOST.into()) as u32
 }
 

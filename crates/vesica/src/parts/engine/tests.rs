@@ -374,7 +374,10 @@ fn what_does_not_go_together_with_an_engine_is_refused_before_the_partner_is_met
         run(nowhere(), Settings { sigma: Some(32), ..settings() }),
         run(
             nowhere(),
-            Settings { limits: crate::settings::Limits { max_parts: 1, ..Default::default() }, ..settings() },
+            Settings {
+                limits: crate::settings::Limits { max_parts: Some(1), ..Default::default() },
+                ..settings()
+            },
         ),
     ];
     for end in &ended {

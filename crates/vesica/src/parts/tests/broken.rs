@@ -90,7 +90,7 @@ fn broken_with(
     settings: &Settings,
     cuts: [&[(Step, When)]; 2],
     spoil: fn(&mut Vec<u8>),
-    sender: &Play,
+    sender: &Play<'_>,
 ) -> ([End; 2], [usize; 2]) {
     let (mine, theirs) = memory::pair(&CancelToken::new());
     let (makes, takes) = InMemory::pair();
@@ -207,7 +207,7 @@ fn a_run_that_cannot_be_taken_up_ends_with_69() {
 fn flaw_a_run_that_breaks_before_the_root_is_taken_up_by_a_side_that_has_not_begun_it() {
     let sets = planted(Security::Malicious, 60, 50, 20);
     let settings = settings("vole", Security::Malicious, 3);
-    let looks: &Play = &|agreed, items, mut run, links, conduct| {
+    let looks: &Play<'_> = &|agreed, items, mut run, links, conduct| {
         let rng = &mut StdRng::seed_from_u64(3);
         let division = Division::agree(agreed, items, Player::process(1), &mut run, rng)?;
         let progress = PartProgress::new(conduct.reporter);

@@ -77,7 +77,7 @@ fn changing(
     let conduct = Conduct { threads: 1, lanes: 1, options, reporter: &reporter };
     let progress = PartProgress::new(&reporter);
     let mut run = Line::begin(channel, links.as_mut(), &division.job, &conduct, rng)?;
-    let mut book = Book::new(division.count());
+    let mut book = Book::new(division.count(), 4);
     for round in 0..MOST_ROUNDS {
         let missing = book.missing();
         rounds::exchange_round(&mut run, round, division.count(), &missing)?;

@@ -11,7 +11,7 @@ fn every_number_of_lanes_sends_the_same_bytes_and_ends_with_the_plain_join() {
     let settings = Settings { learns: Learns::Both, ..settings("vole", Security::Malicious, 9) };
     let roots = Arc::new(Mutex::new(HashSet::new()));
     let kept = roots.clone();
-    let told: Box<Play> = Box::new(move |agreed, items, mut run, links, conduct| {
+    let told: Box<Play<'static>> = Box::new(move |agreed, items, mut run, links, conduct| {
         let rng = &mut StdRng::seed_from_u64(3);
         let player = Player::process(conduct.lanes);
         let division = Division::agree(agreed, items, player, &mut run, rng)?;
