@@ -13,6 +13,7 @@
 //! | [`second_use`] | uses stored offline output again, in memory and as files | `gbf-rr16` | a refusal |
 //! | [`invalid_elements`] | sends the identity and other encodings that no group element has | every protocol on groups | a refusal |
 //! | [`repeated_counts`] | counts halves of a list, again and again | counts of any protocol | who of the list the sender has |
+//! | [`many_parts`] | asks for many parts and fills them with guesses | runs in parts of any protocol | a refusal; the sender's whole table if it lifts its limits |
 //! | [`colluding_helper`] | helper and receiver work together | `server-aided` | the sender's whole table |
 //!
 //! Each module says what the attack shows, and which step of a protocol prevents it. Its function runs the
@@ -25,6 +26,7 @@ pub mod bloom_filter_and;
 pub mod colluding_helper;
 pub mod full_universe;
 pub mod invalid_elements;
+pub mod many_parts;
 pub mod naive_hash;
 pub mod over_full_choices;
 pub mod raw_xor;
