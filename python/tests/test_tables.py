@@ -72,6 +72,21 @@ def test_schema_and_notes_of_an_arrow_table_stay() -> None:
     assert found.column("tag").to_pylist() == JOINED["note"]
 
 
+def test_labels_of_pandas_that_are_not_text_are_named_by_their_text() -> None:
+    frame = pandas.DataFrame([[1, "ada@x.org"], [2, "bob@x.org"]])
+    found = vesica.local(frame, frame[1:], key="1:email")
+    pandas.testing.assert_frame_equal(found, frame[1:])
+    frame.columns = pandas.MultiIndex.from_tuples([("a", "b"), ("c", "d")])
+    found = vesica.local(frame, frame[:1], key="('c', 'd'):email")
+    pandas.testing.assert_frame_equal(found, frame[:1])
+    # Never a table without rows in its place.
+    frame.columns = pandas.Index([1, "1"], dtype=object)
+    with pytest.raises(vesica.VesicaError, match="more than one column `1`"):
+        vesica.local(frame, frame, key="1:email")
+    with pytest.raises(vesica.VesicaError, match="no column `2`"):
+        vesica.local(frame, frame, key="2:email")
+
+
 class Foreign:
     """A table that nobody knows."""
 

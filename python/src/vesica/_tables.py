@@ -129,17 +129,20 @@ def _all_there(columns: Sequence[str], names: Sequence[Any]) -> bool:
 def _pandas(table: Any, columns: Sequence[str], name: str) -> Adapter:
     import pandas
 
-    names = list(table.columns)
-    hidden = [name for name in table.index.names if name is not None and name in columns and name not in names]
+    # A label may be anything, such as a number; it is named by its text, as in Arrow.
+    names = [str(label) for label in table.columns]
+    levels = [str(level) for level in table.index.names if level is not None]
+    hidden = [level for level in levels if level in columns and level not in names]
     if hidden:
         raise usage(f"{name}: `{hidden[0]}` is the index, not a column", "call `reset_index()` first")
     if _all_there(columns, names):
-        keys = table[list(dict.fromkeys(columns))].reset_index(drop=True)
+        needed = list(dict.fromkeys(columns))
+        keys = table.iloc[:, [names.index(column) for column in needed]].set_axis(needed, axis=1).reset_index(drop=True)
     else:
-        # Rust tells what is wrong; for that the names of the columns are enough.
+        # Rust finds the same column missing or repeated, and says so. For that the names are enough.
         import pyarrow
 
-        keys = pyarrow.table([pyarrow.nulls(0)] * len(names), names=[str(column) for column in names])
+        keys = pyarrow.table([pyarrow.nulls(0)] * len(names), names=names)
 
     def taken(outcome: _internal.Outcome) -> Any:
         found = table.iloc[row_numbers(outcome)]
