@@ -4,6 +4,7 @@
 //! the key columns. The second pass skips row groups without a match and copies the matching rows of the
 //! others, with the filter kernel, into the input's format and schema.
 
+use crate::added::Added;
 use crate::collect::Rows;
 use crate::error::{Place, TableError, shown};
 use crate::format::Format;
@@ -19,16 +20,42 @@ use arrow_schema::{ArrowError, DataType, SchemaRef};
 mod calendar;
 mod claims;
 mod guard;
+mod int96;
 mod ipc;
+mod layout;
 mod parquet;
 pub(crate) mod text;
 mod write;
 
 pub use guard::decoding;
+pub(crate) use int96::Units;
 pub(crate) use write::{Failure as Unwritten, Sink};
 
 use guard::guarded;
 use text::Texts;
+
+/// The columns that a pass gives.
+#[derive(Clone, Copy)]
+pub(crate) enum Wanted<'a> {
+    /// These, in ascending order, as the text of keys is made of them.
+    Columns(&'a [usize]),
+    /// All, for a caller.
+    All,
+    /// All, as they are copied to an output.
+    Stored,
+    /// None: only names and types are wanted.
+    Names,
+}
+
+impl<'a> Wanted<'a> {
+    /// The columns; none if they are all.
+    fn columns(self) -> Option<&'a [usize]> {
+        match self {
+            Wanted::Columns(columns) => Some(columns),
+            _ => None,
+        }
+    }
+}
 
 /// A pass over the rows of a columnar input, batch by batch.
 pub(crate) struct Scan<'a> {
@@ -81,15 +108,15 @@ impl Given<'_> {
 }
 
 impl<'a> Scan<'a> {
-    /// Begins a pass that gives these columns, in ascending order, or all.
+    /// Begins a pass.
     pub(crate) fn open(
         input: &'a Input,
-        columns: Option<&[usize]>,
+        wanted: Wanted<'_>,
         on_progress: OnProgress<'a>,
     ) -> Result<Self, TableError> {
         let (schema, source) = match input.format() {
             Format::Parquet => {
-                let groups = parquet::Groups::open(input, columns, on_progress)?;
+                let groups = parquet::Groups::open(input, wanted, on_progress)?;
                 (groups.schema(), Source::Parquet(Box::new(groups)))
             }
             Format::Batches => {
@@ -99,14 +126,14 @@ impl<'a> Scan<'a> {
                 let given = Given {
                     left: batches.iter(),
                     batch: RecordBatch::new_empty(schema.clone()),
-                    columns: columns.map(<[usize]>::to_vec),
+                    columns: wanted.columns().map(<[usize]>::to_vec),
                     progress: Progress { done: 0, total: rows(batches) },
                     on_progress,
                 };
                 (schema, Source::Batches(given))
             }
             _ => {
-                let messages = ipc::Messages::open(input, columns, on_progress)?;
+                let messages = ipc::Messages::open(input, wanted.columns(), on_progress)?;
                 (messages.schema(), Source::Ipc(messages))
             }
         };
@@ -157,10 +184,30 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// The names and types of all columns.
-pub(crate) fn schema(input: &Input) -> Result<SchemaRef, TableError> {
+/// The names and types of the columns.
+pub(crate) fn schema(input: &Input, wanted: Wanted<'_>) -> Result<SchemaRef, TableError> {
     let mut go = |_| std::ops::ControlFlow::Continue(());
-    Ok(Scan::open(input, None, &mut go)?.schema.clone())
+    Ok(Scan::open(input, wanted, &mut go)?.schema.clone())
+}
+
+/// Checks that the rows can be copied to an output: reads a first batch with all columns, and writes it to nowhere.
+pub(crate) fn check_rows(input: &Input, on_progress: OnProgress<'_>) -> Result<(), TableError> {
+    let mut nowhere = std::io::sink();
+    let mut sink = Sink::Out(Some(&mut nowhere));
+    let mut scan = Scan::open(input, Wanted::Stored, on_progress)?;
+    let mut copy = || {
+        sink.begin(input, scan.schema(), &Added::default())?;
+        if let Some((_, batch)) = scan.next()? {
+            sink.write(batch)?;
+        }
+        sink.finish()
+    };
+    copy().map_err(|error| match error {
+        TableError::Write { .. } => {
+            TableError::NotCopied { file: input.name().to_owned(), format: input.format().name() }
+        }
+        error => error,
+    })
 }
 
 /// The first pass: hands the values of these columns in every row to the receiver that `begin` makes for the approximate
@@ -171,7 +218,7 @@ pub(crate) fn read<S: Rows>(
     begin: impl FnOnce(usize) -> Result<S, TableError>,
     on_progress: OnProgress<'_>,
 ) -> Result<Loaded<S>, TableError> {
-    let schema = schema(input)?;
+    let schema = schema(input, Wanted::Names)?;
     let names: Vec<&[u8]> = schema.fields().iter().map(|field| field.name().as_bytes()).collect();
     let indices = header::find(input.name(), needed, &names, header::Where::Schema)?;
     for (needed, index) in needed.iter().zip(&indices) {
@@ -183,7 +230,7 @@ pub(crate) fn read<S: Rows>(
     // The index of each needed column among the columns of the pass.
     let indices: Vec<usize> = indices.iter().map(|index| columns.partition_point(|at| at < index)).collect();
 
-    let mut scan = Scan::open(input, Some(&columns), on_progress)?;
+    let mut scan = Scan::open(input, Wanted::Columns(&columns), on_progress)?;
     let mut rows = begin(scan.rows_hint())?;
     while let Some((first, batch)) = scan.next()? {
         let texts = texts(input, &batch, &indices)?;
@@ -245,14 +292,16 @@ pub(crate) fn select(
     if !parquet::unchanged(input, seen)? {
         return Err(changed());
     }
-    let mut scan = Scan::open(input, None, on_progress).map_err(or_changed)?;
+    let wanted = if let Sink::Taker(_) = sink { Wanted::All } else { Wanted::Stored };
+    let mut scan = Scan::open(input, wanted, on_progress).map_err(or_changed)?;
     sink.begin(input, scan.schema(), &chosen.added)?;
     let mut rows = chosen.rows.ascending();
     loop {
         scan.skip_to(rows.peek()).map_err(or_changed)?;
         let Some((first, batch)) = scan.next().map_err(or_changed)? else { break };
         let at = rows.taken();
-        if let Some(batch) = taken(&batch, first, &mut rows) {
+        let matching = guarded(|| taken(&batch, first, &mut rows)).and_then(Result::ok);
+        if let Some(batch) = matching.ok_or_else(|| or_changed(damaged(input, None, What::Data)))? {
             write_matches(&batch, &chosen, at, sink)?;
         }
     }
@@ -290,7 +339,7 @@ fn same_bytes(input: &Input, seen: &Fingerprint) -> bool {
     let mut go = |_| std::ops::ControlFlow::Continue(());
     let again = match input.format() {
         Format::Parquet => parquet::unchanged(input, seen),
-        _ => Scan::open(input, Some(&[]), &mut go).and_then(|mut scan| {
+        _ => Scan::open(input, Wanted::Columns(&[]), &mut go).and_then(|mut scan| {
             while scan.next()?.is_some() {}
             Ok(scan.fingerprint()? == *seen)
         }),
@@ -299,23 +348,29 @@ fn same_bytes(input: &Input, seen: &Fingerprint) -> bool {
 }
 
 /// The next rows that are in this batch, which begins with row `first`; none if there are none.
-fn taken(batch: &RecordBatch, first: u64, rows: &mut Ascending<'_>) -> Option<RecordBatch> {
+fn taken(
+    batch: &RecordBatch,
+    first: u64,
+    rows: &mut Ascending<'_>,
+) -> Result<Option<RecordBatch>, ArrowError> {
     let end = first + batch.num_rows() as u64;
-    rows.peek().filter(|row| *row < end)?;
+    if rows.peek().is_none_or(|row| row >= end) {
+        return Ok(None);
+    }
     let (mut wanted, before) = (vec![false; batch.num_rows()], rows.taken());
     while let Some((_, row)) = rows.next_below(end) {
         wanted[(row - first) as usize] = true;
     }
     let count = rows.taken() - before;
     if count == batch.num_rows() {
-        return Some(batch.clone());
+        return Ok(Some(batch.clone()));
     }
     let filter = arrow_array::BooleanArray::from(wanted);
     if batch.num_columns() == 0 {
         let options = RecordBatchOptions::new().with_row_count(Some(count));
-        return RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options).ok();
+        return RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options).map(Some);
     }
-    arrow_select::filter::filter_record_batch(batch, &filter).ok()
+    arrow_select::filter::filter_record_batch(batch, &filter).map(Some)
 }
 
 /// Why bytes do not decode. It never contains values.
@@ -360,5 +415,7 @@ impl From<&ArrowError> for What {
     }
 }
 
+#[cfg(test)]
+mod copy_tests;
 #[cfg(test)]
 mod tests;

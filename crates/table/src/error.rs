@@ -174,6 +174,24 @@ pub enum OutputFault {
     /// Nothing can be created beside it, or the existing file is read-only.
     #[error("it cannot be written: {0}")]
     NotWritable(#[source] io::Error),
+    /// It belongs to somebody else in a folder where only owners may replace files, or is protected in another way.
+    #[error(
+        "it cannot be replaced: it belongs to another user, in a folder with the sticky bit such as `/tmp`"
+    )]
+    NotReplaceable,
+    /// The permissions of the file that is replaced cannot be given to another one, which more people could read.
+    #[error("its permissions cannot be kept, and more people could read its replacement: {0}")]
+    NotPrivate(#[source] io::Error),
+    /// Rows for a stream have to be kept in a temporary file until all are known, and none can be made.
+    #[error(
+        "its rows have to be kept in a temporary file first, and none can be made in {directory}: {source}"
+    )]
+    NoSpool {
+        /// Where.
+        directory: String,
+        /// What the system says.
+        source: io::Error,
+    },
     /// It is the same file as an input, perhaps through a link.
     #[error("it is the same file as an input")]
     IsInput,
@@ -303,6 +321,17 @@ pub enum TableError {
         purpose: &'static str,
         /// What to do about it.
         remedy: &'static str,
+    },
+    /// An input whose rows can be read, but not written in its format.
+    #[error(
+        "{file}: its rows cannot be written as {format} again, because of the type of a column; make that column text, \
+         or leave it out"
+    )]
+    NotCopied {
+        /// The input.
+        file: String,
+        /// Its format.
+        format: &'static str,
     },
     /// A row with a key whose value cannot be summed.
     #[error("{file}, {place}, column `{column}`: the value cannot be summed: it is {reason}")]

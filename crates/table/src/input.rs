@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
@@ -11,6 +12,7 @@ use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, SchemaRef};
 use twox_hash::xxhash3_128::Hasher;
 
+use crate::columnar::Units;
 use crate::dialect::Dialect;
 use crate::error::{TableError, shown_path};
 use crate::file_id::FileId;
@@ -39,6 +41,8 @@ pub struct Input {
     id: Option<FileId>,
     format: Format,
     dialect: Dialect,
+    /// What a pass over its time stamps of INT96 has found.
+    int96: OnceLock<Units>,
 }
 
 enum Source {
@@ -175,6 +179,7 @@ impl Input {
             id: None,
             format: Format::Batches,
             dialect: Dialect::default(),
+            int96: OnceLock::new(),
         })
     }
 
@@ -220,7 +225,8 @@ impl Input {
         match guess {
             Guess::Readable(format) => {
                 let source = Source::File { file, length };
-                Ok(Input { source, name, id, format, dialect: Dialect::default() })
+                let (dialect, int96) = (Dialect::default(), OnceLock::new());
+                Ok(Input { source, name, id, format, dialect, int96 })
             }
             Guess::NotAvailable(found) => Err(TableError::Format { file: name, found }),
             Guess::WrongEncoding(found) => Err(TableError::Encoding { file: name, found }),
@@ -264,6 +270,11 @@ impl Input {
             Source::Batches { schema, batches } => (schema.clone(), batches),
             Source::File { .. } => (SchemaRef::new(arrow_schema::Schema::empty()), &[]),
         }
+    }
+
+    /// What a pass over its time stamps of INT96 has found, if there was one.
+    pub(crate) fn int96(&self) -> &OnceLock<Units> {
+        &self.int96
     }
 
     /// The times of the file.

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use vesica_encode::items::{Encoding, Width};
 
 use crate::collect::{Collector, RowFault, Rows};
-use crate::columnar;
+use crate::columnar::{self, Wanted};
 use crate::error::{Place, TableError, shown};
 use crate::format::Format;
 use crate::header::{self, Needed};
@@ -156,7 +156,7 @@ impl Input {
             };
             return Ok(names.iter().map(text).collect());
         }
-        let schema = columnar::schema(self)?;
+        let schema = columnar::schema(self, Wanted::Names)?;
         let column = |field: &arrow_schema::FieldRef| Column {
             name: shown(field.name().as_bytes()),
             data_type: field.data_type().to_string(),

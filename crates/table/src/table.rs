@@ -10,7 +10,7 @@ use vesica_encode::items::{Items, ItemsError};
 use crate::added::Added;
 use crate::attach::Carried;
 use crate::collect::{Collector, Loading, Rows};
-use crate::columnar::{self, Sink};
+use crate::columnar::{self, Sink, Wanted};
 use crate::error::{Place, TableError};
 use crate::format::Format;
 use crate::header::Needed;
@@ -94,6 +94,18 @@ impl Input {
         let (numbers, payload) = (None, None);
         let seen = fingerprint;
         Ok(Table { input: self, columns, report, seen, carried, value_columns, numbers, payload })
+    }
+
+    /// Checks that [`Table::select`] can write rows of this input, before a run depends on it. A columnar input may have
+    /// columns that can be read but not written.
+    pub fn check_rows(
+        &self,
+        on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(), TableError> {
+        match self.format() {
+            Format::Csv(_) => Ok(()),
+            _ => columnar::check_rows(self, on_progress),
+        }
     }
 
     /// Passes over the values of these columns in all rows.
@@ -235,7 +247,7 @@ impl Table {
     pub fn schema(&self) -> Result<SchemaRef, TableError> {
         match self.input.format() {
             Format::Csv(_) => Err(TableError::NoBatches { file: self.input.name().to_owned() }),
-            _ => columnar::schema(&self.input)
+            _ => columnar::schema(&self.input, Wanted::All)
                 .map(|schema| if self.added().is_empty() { schema } else { self.added().schema(&schema) }),
         }
     }

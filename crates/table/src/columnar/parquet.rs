@@ -9,24 +9,26 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
+use parquet::basic::Type as Physical;
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaData;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
 use twox_hash::xxhash3_128::Hasher;
 
-use super::{What, damaged, guarded};
-use crate::error::TableError;
-use crate::input::{Fingerprint, Input, OnProgress, Progress};
+use super::int96::{self, Units};
+use super::{Wanted, What, damaged, guarded, layout};
+use crate::error::{TableError, shown};
+use crate::input::{Fingerprint, Input, OnProgress, Progress, Stamp};
 
 /// Rows of a batch, and the bytes that a batch should not exceed by far.
-const BATCH_ROWS: usize = 8192;
-const BATCH_BYTES: u64 = 32 << 20;
+const BATCH_ROWS: u64 = 8192;
+const BATCH_BYTES: u128 = 8 << 20;
 
 /// The row groups of a file: the current one and those to come.
 pub(super) struct Groups<'a> {
@@ -44,36 +46,31 @@ pub(super) struct Groups<'a> {
 }
 
 impl<'a> Groups<'a> {
-    /// Opens a file for all columns, or for some columns, whose text then comes as views.
+    /// Opens a file for the wanted columns. Text and binary columns come as views.
     pub(super) fn open(
         input: &'a Input,
-        columns: Option<&[usize]>,
+        wanted: Wanted<'_>,
         on_progress: OnProgress<'a>,
     ) -> Result<Self, TableError> {
         let failed = |what| damaged(input, None, what);
-        let (file, length) = input.file().map_err(|source| input.read_error(source))?;
-        let stamp = input.stamp()?;
-        let chunks = Chunks { file: Arc::new(file), length };
-        let loaded = guarded(|| {
-            let metadata = ArrowReaderMetadata::load(&chunks, ArrowReaderOptions::new())?;
-            match columns {
-                None => Ok(metadata),
-                Some(columns) => {
-                    let options = ArrowReaderOptions::new().with_schema(views(metadata.schema(), columns));
-                    ArrowReaderMetadata::try_new(metadata.metadata().clone(), options)
-                }
+        let footer = Footer::open(input)?;
+        let mask = match wanted.columns() {
+            None => ProjectionMask::all(),
+            Some(columns) => {
+                let schema = footer.metadata.file_metadata().schema_descr();
+                ProjectionMask::roots(schema, columns.iter().copied())
             }
-        });
-        let metadata = loaded.ok_or(What::Data).and_then(|loaded| loaded.map_err(|error| (&error).into()));
+        };
+        let units = footer.units(input, &wanted, &mask, &mut *on_progress)?;
+        let arranged = guarded(|| arrange(footer.metadata.clone(), &wanted, &units));
+        let metadata = arranged.ok_or(What::Data).and_then(|done| done.map_err(|error| (&error).into()));
         let metadata: ArrowReaderMetadata = metadata.map_err(failed)?;
-        let schema = match columns {
+        let schema = match wanted.columns() {
             None => metadata.schema().clone(),
             Some(columns) => Arc::new(metadata.schema().project(columns).map_err(|_| failed(What::Data))?),
         };
-        let mask = match columns {
-            None => ProjectionMask::all(),
-            Some(columns) => ProjectionMask::roots(metadata.parquet_schema(), columns.iter().copied()),
-        };
+        let Footer { chunks, stamp, .. } = footer;
+        let length = chunks.length;
         let ranges = ranges(metadata.metadata(), &mask, length).ok_or_else(|| failed(What::EndsEarly))?;
         let left = (0..metadata.metadata().num_row_groups()).collect();
         let seen = Fingerprint { length, hash: 0, stamp: Some(stamp), ranges };
@@ -156,18 +153,36 @@ impl<'a> Groups<'a> {
     }
 
     fn reader(&self, group: usize) -> Result<ParquetRecordBatchReader, TableError> {
-        let metadata = self.metadata.metadata().row_group(group);
-        let bytes = u64::try_from(metadata.total_byte_size()).unwrap_or(u64::MAX);
-        let rows = (BATCH_BYTES / (bytes / self.rows_of(group).max(1)).max(1)).clamp(16, BATCH_ROWS as u64);
+        let rows = self.rows_at_once(group);
         let built = guarded(|| {
             ParquetRecordBatchReaderBuilder::new_with_metadata(self.chunks.clone(), self.metadata.clone())
                 .with_projection(self.mask.clone())
                 .with_row_groups(vec![group])
-                .with_batch_size(rows as usize)
+                .with_batch_size(rows)
                 .build()
         });
         let built = built.ok_or(What::Data).and_then(|built| built.map_err(|error| (&error).into()));
         built.map_err(|what| damaged(self.input, Some(place(group)), what))
+    }
+
+    /// Rows of a batch of that group. Its values take the bytes that are stored, or what they take in an array if that is
+    /// more: few bytes can stand for many values.
+    fn rows_at_once(&self, group: usize) -> usize {
+        let group = self.metadata.metadata().row_group(group);
+        let columns = group.columns().iter().enumerate().filter(|(leaf, _)| self.mask.leaf_included(*leaf));
+        let bytes = columns.map(|(_, column)| {
+            let width = match column.column_type() {
+                Physical::BOOLEAN => 1,
+                Physical::INT32 | Physical::FLOAT => 4,
+                Physical::INT64 | Physical::DOUBLE | Physical::INT96 => 8,
+                // A view.
+                Physical::BYTE_ARRAY => 16,
+                Physical::FIXED_LEN_BYTE_ARRAY => positive(column.column_descr().type_length().into()),
+            };
+            positive(column.uncompressed_size()).max(positive(column.num_values()) * width)
+        });
+        let fit = BATCH_BYTES * positive(group.num_rows()) / bytes.sum::<u128>().max(1);
+        u64::try_from(fit).unwrap_or(BATCH_ROWS).clamp(1, BATCH_ROWS) as usize
     }
 
     fn tell(&mut self) -> Result<(), TableError> {
@@ -188,29 +203,93 @@ impl<'a> Groups<'a> {
     }
 }
 
-fn place(group: usize) -> String {
+pub(super) fn place(group: usize) -> String {
     format!("row group {}", group + 1)
+}
+
+fn positive(number: i64) -> u128 {
+    u128::try_from(number).unwrap_or(0)
+}
+
+/// The footer of a file.
+pub(super) struct Footer {
+    chunks: Chunks,
+    stamp: Stamp,
+    pub(super) metadata: Arc<ParquetMetaData>,
+}
+
+impl Footer {
+    pub(super) fn open(input: &Input) -> Result<Footer, TableError> {
+        let (file, length) = input.file().map_err(|source| input.read_error(source))?;
+        let stamp = input.stamp()?;
+        let chunks = Chunks { file: Arc::new(file), length };
+        let loaded = guarded(|| ParquetMetaDataReader::new().parse_and_finish(&chunks));
+        let loaded = loaded.ok_or(What::Data).and_then(|loaded| loaded.map_err(|error| (&error).into()));
+        let metadata = Arc::new(loaded.map_err(|what| damaged(input, None, what))?);
+        Ok(Footer { chunks, stamp, metadata })
+    }
+
+    /// The units of the columns of INT96, if such a column is wanted. They are looked for once.
+    fn units(
+        &self,
+        input: &Input,
+        wanted: &Wanted<'_>,
+        mask: &ProjectionMask,
+        on_progress: OnProgress<'_>,
+    ) -> Result<Units, TableError> {
+        let obsolete = || int96::columns(&self.metadata).filter(|leaf| mask.leaf_included(*leaf));
+        if matches!(wanted, Wanted::Names) || obsolete().next().is_none() {
+            return Ok(Units::new());
+        }
+        let units = match input.int96().get() {
+            Some(units) => units.clone(),
+            None => {
+                let units = int96::units(input, &self.chunks, &self.metadata, on_progress)?;
+                input.int96().get_or_init(|| units).clone()
+            }
+        };
+        match obsolete().find(|leaf| units.get(leaf) == Some(&None)) {
+            None => Ok(units),
+            Some(leaf) => {
+                let column = self.metadata.file_metadata().schema_descr().column(leaf);
+                Err(TableError::ColumnType {
+                    file: input.name().to_owned(),
+                    column: shown(column.path().string().as_bytes()),
+                    found: "INT96".to_owned(),
+                    purpose: "read exactly",
+                    remedy: NOT_HELD,
+                })
+            }
+        }
+    }
+}
+
+const NOT_HELD: &str = "as 64 bits, some of these time stamps need nanoseconds, and some lie too far from 1970 for them; \
+                        write the file again with time stamps of INT64 (in Spark, set \
+                        `spark.sql.parquet.outputTimestampType` to `TIMESTAMP_MICROS`)";
+
+/// The schema in which the wanted columns are read.
+fn arrange(
+    metadata: Arc<ParquetMetaData>,
+    wanted: &Wanted<'_>,
+    units: &Units,
+) -> Result<ArrowReaderMetadata, ParquetError> {
+    let stored = matches!(wanted, Wanted::Stored);
+    let metadata = if stored { Arc::new(layout::plain(&metadata)?) } else { metadata };
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(stored);
+    let usual = ArrowReaderMetadata::try_new(metadata.clone(), options)?;
+    if matches!(wanted, Wanted::Names) {
+        return Ok(usual);
+    }
+    let views = !matches!(wanted, Wanted::All);
+    let schema = layout::read_as(usual.schema(), units, views);
+    ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new().with_schema(schema))
 }
 
 /// Whether a file is still what an earlier pass read. Only Parquet has something to compare.
 pub(super) fn unchanged(input: &Input, seen: &Fingerprint) -> Result<bool, TableError> {
     let Some(stamp) = seen.stamp else { return Ok(true) };
     Ok(input.stamp()? == stamp && hash(input, &seen.ranges)? == seen.hash)
-}
-
-/// The schema in which text and binary columns are views, which need no copy.
-fn views(schema: &SchemaRef, columns: &[usize]) -> SchemaRef {
-    let field = |(at, field): (usize, &arrow_schema::FieldRef)| match field.data_type() {
-        DataType::Utf8 | DataType::LargeUtf8 if columns.contains(&at) => {
-            Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View))
-        }
-        DataType::Binary | DataType::LargeBinary if columns.contains(&at) => {
-            Arc::new(field.as_ref().clone().with_data_type(DataType::BinaryView))
-        }
-        _ => field.clone(),
-    };
-    let fields: Vec<_> = schema.fields().iter().enumerate().map(field).collect();
-    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 /// The byte ranges of these columns and of the footer; none if a range is not within the file.
@@ -259,7 +338,7 @@ fn hash(input: &Input, ranges: &[(u64, u64)]) -> Result<u128, TableError> {
 /// Reads ranges of a file, but only ranges within the file: the length in a damaged footer must not be
 /// allocated.
 #[derive(Clone)]
-struct Chunks {
+pub(super) struct Chunks {
     file: Arc<File>,
     length: u64,
 }
@@ -299,8 +378,10 @@ impl ChunkReader for Chunks {
     }
 }
 
-/// The metadata of the footer.
-pub(super) fn metadata(input: &Input) -> Result<Arc<ParquetMetaData>, TableError> {
+/// The footer, and the units of its columns of INT96, as the rows are copied.
+pub(super) fn copied(input: &Input) -> Result<(Arc<ParquetMetaData>, Units), TableError> {
+    let footer = Footer::open(input)?;
     let mut go = |_| std::ops::ControlFlow::Continue(());
-    Ok(Groups::open(input, None, &mut go)?.metadata.metadata().clone())
+    let units = footer.units(input, &Wanted::Stored, &ProjectionMask::all(), &mut go)?;
+    Ok((footer.metadata, units))
 }

@@ -79,7 +79,7 @@ fn selected(table: &Table, items: &Items, wanted: impl Fn(u64) -> bool) -> Resul
 fn rows(bytes: &[u8]) -> (SchemaRef, RecordBatch) {
     let input = input(bytes).unwrap();
     let mut on_progress = go;
-    let mut scan = Scan::open(&input, None, &mut on_progress).unwrap();
+    let mut scan = Scan::open(&input, Wanted::All, &mut on_progress).unwrap();
     let mut batches = Vec::new();
     while let Some((_, batch)) = scan.next().unwrap() {
         batches.push(batch);
@@ -172,7 +172,7 @@ fn parquet_keeps_its_schema_notes_and_compression() {
     let bytes = file(Format::Parquet, &[RecordBatch::try_new(schema, columns).unwrap()]);
     let (table, items) = load(&bytes, &request(&["k"])).unwrap();
     let out = selected(&table, &items, |row| row == 1).unwrap();
-    let metadata = |bytes: &[u8]| super::parquet::metadata(&input(bytes).unwrap()).unwrap();
+    let metadata = |bytes: &[u8]| super::parquet::copied(&input(bytes).unwrap()).unwrap().0;
     let (before, after) = (metadata(&bytes), metadata(&out));
     assert_eq!(before.file_metadata().schema(), after.file_metadata().schema());
     let notes = |metadata: &::parquet::file::metadata::ParquetMetaData| {
@@ -434,7 +434,7 @@ fn damage_in_other_columns_is_told_as_damage() {
         // In the one column that the first pass does not decode.
         let at = match format {
             Format::Parquet => {
-                let metadata = super::parquet::metadata(&input(&bytes).unwrap()).unwrap();
+                let metadata = super::parquet::copied(&input(&bytes).unwrap()).unwrap().0;
                 let (start, length) = metadata.row_group(0).column(1).byte_range();
                 (start + length / 2) as usize
             }

@@ -2,20 +2,25 @@
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch};
 use arrow_ipc::writer::{FileWriter, StreamWriter};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, DataType, SchemaRef};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowWriter};
-use parquet::basic::{Compression, Type};
+use parquet::arrow::{ARROW_SCHEMA_META_KEY, ArrowWriter, encode_arrow_schema};
+use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, WriterProperties};
 
 use super::guard::guarded;
+use super::int96::Units;
 use super::ipc::Messages;
-use super::parquet::metadata;
+use super::layout;
+use super::parquet::copied;
 use crate::added::Added;
 use crate::error::TableError;
 use crate::format::Format;
@@ -23,6 +28,11 @@ use crate::input::Input;
 
 /// Encoded bytes that a row group may collect before it is written.
 const GROUP_BYTES: usize = 64 << 20;
+
+/// Bytes of text that are given to the encoder at once.
+const PIECE_BYTES: usize = 16 << 20;
+
+const NOT_ENCODED: &str = "the rows cannot be encoded";
 
 type Out<'w> = &'w mut (dyn Write + Send);
 
@@ -49,9 +59,12 @@ impl<'w> Sink<'w> {
         let schema = &if more { added.schema(schema) } else { schema.clone() };
         *self = match input.format() {
             Format::Parquet => {
-                let metadata = metadata(input)?;
-                let options = parquet_options(&metadata, more);
-                let writer = ArrowWriter::try_new_with_options(out, schema.clone(), options);
+                let (metadata, units) = copied(input)?;
+                let begun = guarded(|| {
+                    let options = parquet_options(&metadata, &units, added)?;
+                    ArrowWriter::try_new_with_options(out, schema.clone(), options)
+                });
+                let writer = begun.ok_or_else(|| unwritten(NOT_ENCODED))?;
                 Sink::Parquet(Box::new(writer.map_err(Failure::from)?))
             }
             Format::ArrowFile => {
@@ -70,10 +83,7 @@ impl<'w> Sink<'w> {
     pub(super) fn write(&mut self, batch: RecordBatch) -> Result<(), TableError> {
         let written = guarded(|| match self {
             Sink::Out(_) => Ok(()),
-            Sink::Parquet(writer) => {
-                writer.write(&batch)?;
-                if writer.in_progress_size() > GROUP_BYTES { Ok(writer.flush()?) } else { Ok(()) }
-            }
+            Sink::Parquet(writer) => write_pieces(writer, &batch),
             Sink::File(writer) => Ok(writer.write(&batch)?),
             Sink::Stream(writer) => Ok(writer.write(&batch)?),
             Sink::Taker(take) => match take(batch) {
@@ -81,7 +91,7 @@ impl<'w> Sink<'w> {
                 ControlFlow::Break(()) => Err(Failure(TableError::Cancelled)),
             },
         });
-        Ok(written.unwrap_or_else(|| Err(unwritten("the rows cannot be encoded")))?)
+        Ok(written.unwrap_or_else(|| Err(unwritten(NOT_ENCODED)))?)
     }
 
     pub(super) fn finish(&mut self) -> Result<(), TableError> {
@@ -91,37 +101,80 @@ impl<'w> Sink<'w> {
             Sink::File(writer) => Ok(writer.finish()?),
             Sink::Stream(writer) => Ok(writer.finish()?),
         });
-        Ok(finished.unwrap_or_else(|| Err(unwritten("the rows cannot be encoded")))?)
+        Ok(finished.unwrap_or_else(|| Err(unwritten(NOT_ENCODED)))?)
+    }
+}
+
+/// Writes a batch in pieces whose text has a limited size: rows with the same entry of a dictionary share it in memory, but
+/// may not in the output.
+fn write_pieces(writer: &mut ArrowWriter<Out<'_>>, batch: &RecordBatch) -> Result<(), Failure> {
+    let rows = batch.num_rows();
+    let bytes: usize = batch.columns().iter().map(|column| text_bytes(column)).sum();
+    if bytes > PIECE_BYTES && rows > 1 {
+        write_pieces(writer, &batch.slice(0, rows / 2))?;
+        return write_pieces(writer, &batch.slice(rows / 2, rows - rows / 2));
+    }
+    writer.write(batch)?;
+    if writer.in_progress_size() > GROUP_BYTES { Ok(writer.flush()?) } else { Ok(()) }
+}
+
+/// The bytes of text and binary values, each counted for itself.
+fn text_bytes(array: &dyn Array) -> usize {
+    // The low half of a view is the length.
+    let lengths = |views: &[u128]| views.iter().map(|view| *view as u32 as usize).sum();
+    match array.data_type() {
+        DataType::BinaryView => lengths(array.as_binary_view().views()),
+        DataType::Struct(_) => array.as_struct().columns().iter().map(|column| text_bytes(column)).sum(),
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            let (start, end) = (list.value_offsets()[0] as usize, list.value_offsets()[list.len()] as usize);
+            text_bytes(&list.values().slice(start, end - start))
+        }
+        _ => 0,
     }
 }
 
 /// Schema, compression, order and notes of the file that the rows come from.
-fn parquet_options(from: &ParquetMetaData, more: bool) -> ArrowWriterOptions {
+fn parquet_options(
+    from: &ParquetMetaData,
+    units: &Units,
+    added: &Added<'_>,
+) -> Result<ArrowWriterOptions, ParquetError> {
     let file = from.file_metadata();
     let mut notes = file.key_value_metadata().cloned();
-    if let Some(notes) = notes.as_mut().filter(|_| more) {
-        // The stored schema lacks the new columns; the writer makes another one.
-        notes.retain(|note| note.key != ARROW_SCHEMA_META_KEY);
+    let mut new = Vec::new();
+    if !added.is_empty() {
+        let before = ArrowReaderMetadata::try_new(Arc::new(from.clone()), ArrowReaderOptions::new())?;
+        let after = added.schema(before.schema());
+        new.extend(after.fields().iter().skip(before.schema().fields().len()).cloned());
+        // The stored schema lacks the new columns.
+        for note in notes.iter_mut().flatten().filter(|note| note.key == ARROW_SCHEMA_META_KEY) {
+            note.value = Some(encode_arrow_schema(&after));
+        }
     }
     let mut properties = WriterProperties::builder().set_key_value_metadata(notes);
     if let Some(group) = from.row_groups().first() {
         properties = properties.set_sorting_columns(group.sorting_columns().cloned());
-        for column in group.columns() {
+        for (leaf, column) in group.columns().iter().enumerate() {
             let compression = match column.compression() {
                 // Both can be read but no longer written.
                 Compression::LZO => Compression::SNAPPY,
                 Compression::LZ4 => Compression::LZ4_RAW,
                 compression => compression,
             };
-            properties = properties.set_column_compression(column.column_path().clone(), compression);
+            let path = column.column_path().clone();
+            properties = properties.set_column_compression(path.clone(), compression);
+            // A dictionary of a few long texts stays one.
+            let most = from.row_groups().iter().map(|group| group.column(leaf).uncompressed_size()).max();
+            let most = usize::try_from(most.unwrap_or(0)).unwrap_or(0);
+            let most = most.clamp(DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, GROUP_BYTES);
+            properties = properties.set_column_dictionary_page_size_limit(path, most);
         }
     }
+    let schema = layout::kept(file.schema_descr(), units, &new)?;
     // The Arrow schema, if any, is among the notes.
-    let options =
-        ArrowWriterOptions::new().with_properties(properties.build()).with_skip_arrow_metadata(!more);
-    // Time stamps of the obsolete type can be read, and are written as its replacement.
-    let obsolete = file.schema_descr().columns().iter().any(|column| column.physical_type() == Type::INT96);
-    if obsolete || more { options } else { options.with_parquet_schema(file.schema_descr().clone()) }
+    let options = ArrowWriterOptions::new().with_properties(properties.build());
+    Ok(options.with_skip_arrow_metadata(true).with_parquet_schema(schema))
 }
 
 /// Why rows could not be written, on its way to an error with the output's name.
@@ -144,7 +197,7 @@ impl From<ArrowError> for Failure {
                 Failure(TableError::Write { path: "output".to_owned(), source })
             }
             // The message describes types and lengths, but could contain more.
-            _ => unwritten("the rows cannot be encoded"),
+            _ => unwritten(NOT_ENCODED),
         }
     }
 }
@@ -154,9 +207,9 @@ impl From<ParquetError> for Failure {
         match error {
             ParquetError::External(error) => match error.downcast::<io::Error>() {
                 Ok(source) => Failure(TableError::Write { path: "output".to_owned(), source: *source }),
-                Err(_) => unwritten("the rows cannot be encoded"),
+                Err(_) => unwritten(NOT_ENCODED),
             },
-            _ => unwritten("the rows cannot be encoded"),
+            _ => unwritten(NOT_ENCODED),
         }
     }
 }
