@@ -2,7 +2,8 @@
 //!
 //! A result for a file is written into a file without a name, so a process that is killed leaves nothing
 //! behind. It gets a name when it is complete, and is renamed over the target. A device, a pipe or a
-//! descriptor of this process is a stream: the result is written to it and never replaces it.
+//! descriptor of this process is a stream: the result is written to it and never replaces it. So is a file that is a mount
+//! point, because no file can be renamed over it: its bytes are replaced when all new ones are known.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -48,6 +49,8 @@ enum Target {
     Standard(Standard),
     /// A device or a pipe.
     Stream(PathBuf),
+    /// A file that is a mount point, such as one that a container was given.
+    Mounted(PathBuf),
     /// A file, links resolved.
     File(TargetFile),
 }
@@ -67,7 +70,7 @@ impl Output {
     /// Checks whether rows of that format may be written under this name.
     pub fn check_format(&self, format: Format) -> Result<(), TableError> {
         match self.target {
-            Target::File { .. } if !format.may_be_named(&self.path) => {
+            Target::File { .. } | Target::Mounted(_) if !format.may_be_named(&self.path) => {
                 let fault = OutputFault::OtherFormat { format: format.name() };
                 Err(TableError::Output { path: self.name.clone(), fault })
             }
@@ -81,11 +84,29 @@ impl Output {
         Format::of_row(&self.path, input)
     }
 
-    /// Free bytes at the destination, if it is a file and the system tells.
+    /// Checks that rows can be kept until all are known, if they go to a stream: that needs a temporary file unless they
+    /// are few. Leaves nothing behind.
+    pub fn check_spool(&self) -> Result<(), TableError> {
+        match &self.target {
+            Target::File(_) => Ok(()),
+            _ => self.spool_in(&std::env::temp_dir()),
+        }
+    }
+
+    fn spool_in(&self, directory: &Path) -> Result<(), TableError> {
+        let failed = |source| {
+            let fault = OutputFault::NoSpool { directory: shown_path(directory), source };
+            TableError::Output { path: self.name.clone(), fault }
+        };
+        let mut probe = tempfile::tempfile_in(directory).map_err(failed)?;
+        probe.write_all(&[0]).map_err(failed)
+    }
+
+    /// Free bytes where the rows are written first, if the system tells.
     pub fn room(&self) -> Option<u64> {
         match &self.target {
             Target::File(file) => file.room(),
-            _ => None,
+            _ => system::room(&std::env::temp_dir()),
         }
     }
 
@@ -99,7 +120,8 @@ impl Output {
     ///
     /// A file gets its name when it is complete and synced, with the permissions of the file it replaces or
     /// of a new file. A stream gets its bytes when all of them are known. After a failure nothing is left,
-    /// and an existing file is unchanged. If a stream does not take its bytes, or nobody reads a named pipe
+    /// and an existing file is unchanged, unless it is a mount point and the disk fails while its bytes are replaced. If a
+    /// stream does not take its bytes, or nobody reads a named pipe
     /// yet, this waits until `cancelled`.
     pub fn commit<T>(
         self,
@@ -123,6 +145,11 @@ impl Output {
         let stopped = |error: io::Error| {
             if stream::is_cancelled(&error) { TableError::Cancelled } else { failed(error) }
         };
+        if let Target::Mounted(path) = &self.target {
+            spool.seek(SeekFrom::Start(0)).map_err(failed)?;
+            temporary::replace_bytes(&mut spool, path).map_err(failed)?;
+            return Ok(result);
+        }
         let mut out = self.target.stream(cancelled).map_err(stopped)?;
         copy(&mut spool, &mut out, cancelled).map_err(stopped)?;
         Ok(result)
@@ -136,7 +163,9 @@ impl Output {
             source => TableError::Write { path: self.name.clone(), source },
         };
         match &self.target {
-            Target::File(file) => Ok(Box::new(File::create(&file.path).map_err(failed)?)),
+            Target::File(TargetFile { path, .. }) | Target::Mounted(path) => {
+                Ok(Box::new(File::create(path).map_err(failed)?))
+            }
             target => Ok(Box::new(target.stream(cancelled).map_err(failed)?)),
         }
     }
@@ -148,7 +177,7 @@ impl Target {
         match self {
             Target::Standard(standard) => Stream::of(standard.duplicate()?, cancelled),
             Target::Stream(path) => Stream::open(path, cancelled),
-            Target::File(_) => Err(io::ErrorKind::Unsupported.into()),
+            Target::File(_) | Target::Mounted(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 }

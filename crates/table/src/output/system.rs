@@ -9,13 +9,13 @@ mod windows;
 pub use unix::standard;
 #[cfg(unix)]
 pub(super) use unix::{
-    can_be_named, duplicate, id, is_closed, link, names_descriptor, open_stream, permit, room, takes_bytes,
-    unnamed,
+    can_be_named, duplicate, id, is_closed, is_mounted, is_wider, link, may_replace, names_descriptor,
+    open_stream, permit, room, takes_bytes, unnamed,
 };
 #[cfg(windows)]
 pub use windows::standard;
 #[cfg(windows)]
 pub(super) use windows::{
-    can_be_named, duplicate, id, is_closed, link, names_descriptor, open_stream, permit, room, takes_bytes,
-    unnamed,
+    can_be_named, duplicate, id, is_closed, is_mounted, is_wider, link, may_replace, names_descriptor,
+    open_stream, permit, room, takes_bytes, unnamed,
 };

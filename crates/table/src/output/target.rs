@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf, is_separator};
 
 use super::Target;
-use super::system::{self, is_closed, names_descriptor, standard};
+use super::system::{self, is_closed, is_mounted, may_replace, names_descriptor, standard};
 use super::temporary::TargetFile;
 use crate::error::OutputFault;
 use crate::file_id::FileId;
@@ -85,6 +85,13 @@ fn file(path: &Path, existing: Option<&Metadata>, inputs: &[&FileId]) -> Result<
     if !directory.is_dir() {
         return Err(OutputFault::NoDirectory);
     }
-    let replaces = existing.map(Metadata::permissions);
-    TargetFile::new(path, directory, replaces).map(Target::File).map_err(OutputFault::NotWritable)
+    if existing.is_some() && is_mounted(&path, &directory) {
+        return Ok(Target::Mounted(path));
+    }
+    let target = TargetFile::new(path, directory, existing.map(Metadata::permissions))?;
+    // After the folder was found to be writable, so that this is told first.
+    if existing.is_some() && !may_replace(&target.path) {
+        return Err(OutputFault::NotReplaceable);
+    }
+    Ok(Target::File(target))
 }

@@ -5,14 +5,15 @@
 //! has the temporary name from the start, and only its owner can read it until it is complete;
 //! [`remove_unfinished`] deletes such files.
 
-use std::fs::{self, File};
-use std::io::{self, Seek, SeekFrom};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use tempfile::NamedTempFile;
 
-use super::system::{can_be_named, link, permit, room, unnamed};
+use super::system::{can_be_named, is_wider, link, permit, room, unnamed};
+use crate::error::OutputFault;
 
 /// The path of an output file.
 #[derive(Debug)]
@@ -30,12 +31,16 @@ impl TargetFile {
         path: PathBuf,
         directory: PathBuf,
         replaces: Option<fs::Permissions>,
-    ) -> io::Result<Self> {
-        let probe = match unnamed(&directory) {
-            Ok(probe) => probe.metadata()?.permissions(),
-            Err(_) => named(&directory, 0o666)?.as_file().metadata()?.permissions(),
+    ) -> Result<Self, OutputFault> {
+        let of_new = || match unnamed(&directory) {
+            Ok(probe) => probe.metadata().map(|about| about.permissions()),
+            Err(_) => named(&directory, 0o666)?.as_file().metadata().map(|about| about.permissions()),
         };
-        Ok(TargetFile { path, directory, permissions: replaces.unwrap_or(probe) })
+        let usual = of_new().map_err(OutputFault::NotWritable)?;
+        let target = TargetFile { path, directory, permissions: replaces.unwrap_or(usual) };
+        let mut probe = Temporary::beside(&target).map_err(OutputFault::NotWritable)?;
+        permit_as(probe.file(), &target.permissions).map_err(OutputFault::NotPrivate)?;
+        Ok(target)
     }
 
     /// Free bytes on the file system.
@@ -77,7 +82,7 @@ impl Temporary {
         let file = self.file();
         // Others may read it only from now on, just before it gets its name.
         file.sync_all()?;
-        file.set_permissions(target.permissions.clone())?;
+        permit_as(file, &target.permissions)?;
         match self {
             Temporary::Named(file, unfinished) => {
                 file.persist(&target.path).map_err(|error| error.error)?;
@@ -89,10 +94,47 @@ impl Temporary {
                 Err(_) => return copied(&mut file, target),
             },
         }
-        // The result is in place. Not every file system can sync a directory, and no rename can be undone.
-        let _ = File::open(&target.directory).and_then(|directory| directory.sync_all());
-        Ok(())
+        let synced = File::open(&target.directory).and_then(|directory| directory.sync_all());
+        synced.or_else(|error| if cannot_sync(&error) { Ok(()) } else { Err(error) })
     }
+}
+
+/// Whether a file system cannot sync a directory at all, or this user may not open it for that. The file is in its place
+/// then, as durable as it can be. Every other error means that the disk may lose its name, and is reported.
+pub(super) fn cannot_sync(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidInput, IsADirectory, PermissionDenied, Unsupported};
+    matches!(error.kind(), InvalidInput | IsADirectory | PermissionDenied | Unsupported)
+}
+
+/// Gives a new file these permissions. Some file systems (SMB, FUSE) have permissions of their own and refuse; the file keeps
+/// those then, unless they would let more people at it.
+fn permit_as(file: &File, wanted: &fs::Permissions) -> io::Result<()> {
+    permit_by(file, wanted, File::set_permissions)
+}
+
+pub(super) fn permit_by(
+    file: &File,
+    wanted: &fs::Permissions,
+    set: impl FnOnce(&File, fs::Permissions) -> io::Result<()>,
+) -> io::Result<()> {
+    use io::ErrorKind::{PermissionDenied, Unsupported};
+    let found = file.metadata()?.permissions();
+    if found == *wanted {
+        return Ok(());
+    }
+    match set(file, wanted.clone()) {
+        Err(error) if matches!(error.kind(), PermissionDenied | Unsupported) && !is_wider(&found, wanted) => {
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+/// Replaces the bytes of an existing file, and not the file.
+pub(super) fn replace_bytes(from: &mut dyn Read, path: &Path) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
+    io::copy(from, &mut file)?;
+    file.sync_all()
 }
 
 fn copied(from: &mut File, target: &TargetFile) -> io::Result<()> {

@@ -234,3 +234,50 @@ fn standard_output_gets_nothing_of_a_failed_run() {
     });
     assert!(matches!(error, Err(TableError::Cancelled)));
 }
+
+#[test]
+fn rows_for_a_stream_need_a_folder_for_them_first() {
+    let output = Output::check(Path::new("/dev/null"), &[]).unwrap();
+    output.spool_in(&std::env::temp_dir()).unwrap();
+    let error = output.spool_in(Path::new("/nowhere")).unwrap_err();
+    assert!(error.to_string().contains("none can be made in /nowhere"), "{error}");
+    assert_eq!(error.fault(), Fault::Output);
+}
+
+#[test]
+fn a_file_keeps_the_mode_of_its_file_system_unless_that_is_wider() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = File::create(directory.path().join("new")).unwrap();
+    let mode = fs::Permissions::from_mode;
+    let refuse = |error: rustix::io::Errno| move |_: &File, _: fs::Permissions| Err(error.into());
+    use rustix::io::Errno;
+    file.set_permissions(mode(0o600)).unwrap();
+    for error in [Errno::PERM, Errno::OPNOTSUPP, Errno::NOSYS] {
+        temporary::permit_by(&file, &mode(0o644), refuse(error)).unwrap();
+        assert!(temporary::permit_by(&file, &mode(0o400), refuse(error)).is_err());
+    }
+    assert!(temporary::permit_by(&file, &mode(0o644), refuse(Errno::IO)).is_err());
+    // What is so already is not asked for.
+    temporary::permit_by(&file, &file.metadata().unwrap().permissions(), refuse(Errno::IO)).unwrap();
+}
+
+#[test]
+fn a_folder_that_cannot_be_synced_is_no_failure_and_a_broken_disk_is() {
+    use rustix::io::Errno;
+    let passes = |error: Errno| temporary::cannot_sync(&error.into());
+    assert!([Errno::INVAL, Errno::OPNOTSUPP, Errno::NOSYS, Errno::ACCESS].into_iter().all(passes));
+    assert!(![Errno::IO, Errno::NOSPC, Errno::DQUOT].into_iter().any(passes));
+}
+
+#[test]
+fn the_bytes_of_a_mounted_file_are_replaced_and_not_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out.csv");
+    fs::write(&path, b"much longer than the result").unwrap();
+    let number = fs::metadata(&path).unwrap().ino();
+    let target = Target::Mounted(path.clone());
+    let output = Output { name: "out.csv".into(), path: path.clone(), packing: Packing::None, target };
+    write(output, b"result").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"result");
+    assert_eq!(fs::metadata(&path).unwrap().ino(), number);
+}

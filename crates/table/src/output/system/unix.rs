@@ -120,6 +120,63 @@ pub(in crate::output) fn room(directory: &Path) -> Option<u64> {
     system.f_bavail.checked_mul(system.f_frsize)
 }
 
+/// Whether something is mounted on the file, such as a file of the host in a container. Nothing can be renamed over it.
+#[cfg(target_os = "linux")]
+pub(in crate::output) fn is_mounted(path: &Path, directory: &Path) -> bool {
+    if let (Some(file), Some(directory)) = (mount(path), mount(directory)) {
+        return file != directory;
+    }
+    let (Ok(mounts), Ok(path)) = (fs::read("/proc/self/mountinfo"), fs::canonicalize(path)) else {
+        return false;
+    };
+    mount_points(&mounts).any(|point| point == path.as_os_str().as_encoded_bytes())
+}
+
+/// Elsewhere only folders are mount points.
+#[cfg(not(target_os = "linux"))]
+pub(in crate::output) fn is_mounted(_path: &Path, _directory: &Path) -> bool {
+    false
+}
+
+/// The number of the mount that a path is on; none if the system does not tell (Linux before 5.8).
+#[cfg(target_os = "linux")]
+fn mount(path: &Path) -> Option<u64> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    let found = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
+    (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
+}
+
+/// The mount points in the text of `/proc/self/mountinfo`: the fifth field, with blanks and backslashes in octal digits.
+#[cfg(target_os = "linux")]
+fn mount_points(mounts: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let plain = |field: &[u8]| {
+        let (mut plain, mut rest) = (Vec::new(), field);
+        while let [first, after @ ..] = rest {
+            let octal = after.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
+            let code =
+                octal.and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|_| *first == b'\\');
+            plain.push(code.unwrap_or(*first));
+            rest = if code.is_some() { &after[3..] } else { after };
+        }
+        plain
+    };
+    mounts
+        .split(|byte| *byte == b'\n')
+        .filter_map(move |line| line.split(|byte| *byte == b' ').nth(4).map(plain))
+}
+
+/// Whether the system would let this user rename a file over an existing one, as far as a question tells that changes
+/// nothing: in a folder with the sticky bit, only owners may. Linux asks that first when a directory is to be removed, and
+/// then finds that the file is none.
+pub(in crate::output) fn may_replace(file: &Path) -> bool {
+    !matches!(rustix::fs::rmdir(file), Err(Errno::PERM))
+}
+
+/// Whether a mode lets others do what another one does not.
+pub(in crate::output) fn is_wider(mode: &Permissions, than: &Permissions) -> bool {
+    mode.mode() & 0o777 & !than.mode() != 0
+}
+
 /// Gives new files that mode, less the umask.
 pub(in crate::output) fn permit<'b>(
     builder: &'b mut Builder<'static, 'static>,
@@ -159,4 +216,26 @@ pub(in crate::output) fn link(
 ) -> io::Result<NamedTempFile<()>> {
     use rustix::fs::{AtFlags, CWD, linkat};
     builder.make_in(directory, |name| Ok(linkat(CWD, by_number(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mount_points_are_read_from_the_kernels_list() {
+        let mounts = b"36 35 98:0 /a /data/out\\040put\\134.csv rw,noatime master:1 - ext3 /dev/root rw\n1 2 0:1 / /proc rw - proc p rw\n";
+        let points: Vec<_> = mount_points(mounts).collect();
+        assert_eq!(points, [&b"/data/out put\\.csv"[..], b"/proc"]);
+    }
+
+    #[test]
+    fn a_file_in_a_folder_is_no_mount_point_and_proc_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f");
+        fs::write(&file, b"").unwrap();
+        assert!(!is_mounted(&file, folder.path()));
+        assert!(is_mounted(Path::new("/proc/version"), Path::new("/")));
+        assert!(may_replace(&file) && file.exists());
+    }
 }

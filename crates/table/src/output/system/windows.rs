@@ -1,6 +1,6 @@
 //! Outputs on Windows. No file is without a name there, and no wait for a stream can be given up.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io;
 use std::os::windows::io::AsHandle;
 use std::path::Path;
@@ -48,6 +48,21 @@ pub(in crate::output) fn takes_bytes(_file: &File) -> bool {
 /// Free bytes on the file system are not known.
 pub(in crate::output) fn room(_directory: &Path) -> Option<u64> {
     None
+}
+
+/// Nothing can be mounted on a file.
+pub(in crate::output) fn is_mounted(_path: &Path, _directory: &Path) -> bool {
+    false
+}
+
+/// That a file can be opened for writing tells enough.
+pub(in crate::output) fn may_replace(_file: &Path) -> bool {
+    true
+}
+
+/// The only permission is to write.
+pub(in crate::output) fn is_wider(_mode: &Permissions, _than: &Permissions) -> bool {
+    false
 }
 
 /// Files take the permissions of their folder.
