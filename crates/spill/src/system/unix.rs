@@ -44,8 +44,19 @@ pub(crate) fn in_memory(directory: &Path) -> io::Result<bool> {
 }
 
 /// Lets nobody but its owner open a new file. It is made with the usual mode, which others may read by.
+///
+/// A file system with permissions of its own (SMB, FUSE) refuses. That is no reason to end the run: the file has no name by
+/// which others could open it, and all that is in it is encrypted with a key of this process.
 pub(crate) fn make_private(file: &File) -> io::Result<()> {
-    file.set_permissions(Permissions::from_mode(0o600))
+    unless_impossible(file.set_permissions(Permissions::from_mode(0o600)))
+}
+
+fn unless_impossible(done: io::Result<()>) -> io::Result<()> {
+    use io::ErrorKind::{PermissionDenied, Unsupported};
+    match done {
+        Err(error) if matches!(error.kind(), PermissionDenied | Unsupported) => Ok(()),
+        done => done,
+    }
 }
 
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
@@ -54,4 +65,17 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()>
 
 pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
     file.read_exact_at(bytes, at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_system_without_modes_ends_no_run_and_a_broken_one_does() {
+        let with = |error: rustix::io::Errno| unless_impossible(Err(error.into()));
+        use rustix::io::Errno;
+        assert!([Errno::PERM, Errno::OPNOTSUPP, Errno::NOSYS].into_iter().all(|error| with(error).is_ok()));
+        assert!([Errno::IO, Errno::ROFS, Errno::NOSPC].into_iter().all(|error| with(error).is_err()));
+    }
 }
