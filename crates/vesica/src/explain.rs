@@ -432,6 +432,15 @@ fn output_remedy(error: &TableError) -> &'static str {
         TableError::Output { fault: OutputFault::Descriptor, .. } => {
             "name the file itself, or use `-` for standard output"
         }
+        TableError::Output { fault: OutputFault::NotReplaceable, .. } => {
+            "name another file, in a folder of your own"
+        }
+        TableError::Output { fault: OutputFault::NotPrivate(_), .. } => {
+            "delete the old file, or name another one"
+        }
+        TableError::Output { fault: OutputFault::NoSpool { .. }, .. } => {
+            "set `TMPDIR` to a folder that you may write to, or name a file with `--output`"
+        }
         TableError::Unencodable { .. } => "convert the input to UTF-8",
         _ => match source(error).map(io::Error::kind) {
             Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {

@@ -193,7 +193,12 @@ impl Job {
             return Err(Error::usage(message, remedy));
         }
         let protected = Protected::of(self.table.protected.iter().chain(self.table.input.path()));
-        self.table.output.path().map(|path| protected.output_at(path)).transpose()
+        let file = self.table.output.path().map(|path| protected.output_at(path)).transpose()?;
+        if self.settings.result.result == ResultChoice::Rows {
+            let spool = file.as_ref().map_or(Ok(()), Output::check_spool);
+            spool.map_err(|error| Error::table(Phase::Prepare, &error))?;
+        }
+        Ok(file)
     }
 }
 
@@ -463,7 +468,8 @@ impl Pair {
     }
 }
 
-/// Opens the input and checks that its rows can leave in the wanted form, if the result is `rows`.
+/// Opens the input and checks that its rows can leave in the wanted form, if the result is `rows`: nothing of that may be
+/// learnt only when the partner has its result.
 fn open(
     input: Source,
     dialect: Dialect,
@@ -484,6 +490,8 @@ fn open(
     if rows {
         file.map_or(Ok(()), |file| file.check_format(input.format())).map_err(failed)?;
         output.check(&input)?;
+        let on_progress = &mut |progress| reporter.bytes(progress);
+        file.map_or(Ok(()), |_| input.check_rows(on_progress)).map_err(failed)?;
     }
     Ok(input)
 }

@@ -19,6 +19,7 @@ mod main_job;
 mod meeting;
 mod memory;
 mod offline;
+mod outputs;
 mod parts;
 mod plan;
 mod relay;
