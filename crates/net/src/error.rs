@@ -241,6 +241,9 @@ pub enum RetryReason {
     /// The partner is not at the relay.
     #[error("it is not there yet")]
     NotThere,
+    /// Somebody is there who is not the partner, and this may change, or another address of the name may lead to it.
+    #[error("{0}")]
+    Stranger(String),
     /// The system's reason.
     #[error("{0}")]
     Other(String),

@@ -13,14 +13,15 @@ pub(crate) mod door;
 pub(crate) mod handshake;
 mod hello;
 pub(crate) mod listen;
+pub(crate) mod names;
 mod parts;
+pub(crate) mod race;
 #[cfg(feature = "testing")]
 mod raw;
 pub(crate) mod tls;
 
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::sync::{Arc, mpsc};
-use std::thread;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
@@ -43,6 +44,7 @@ use handshake::{Proven, Trouble};
 pub use hello::VERSION;
 #[cfg(feature = "testing")]
 pub(crate) use hello::exchange as exchange_hellos;
+use names::Names;
 pub use parts::{MeetingPlace, PartCall, PartsAddress};
 #[cfg(feature = "testing")]
 pub use raw::RawPeer;
@@ -221,11 +223,13 @@ fn establish_over(
             (met, MeetingPlace::here(listener, text, security))
         }
         Address::Connect(_) | Address::Via(_) => {
-            let met = connect::connect(&route(address, security)?, tls, &opener, &|| true, rng, on_event)?;
+            let names = Names::default();
+            let route = route(address, security, &names)?;
+            let met = connect::connect(&route, tls, &opener, &|| true, rng, on_event)?;
             met.iter()
                 .filter_map(|channel| channel.peer_address())
                 .for_each(|peer| on_event(NetEvent::Connected { peer }));
-            (met, MeetingPlace::there(address, security))
+            (met, MeetingPlace::there(address, security, names))
         }
     };
     Ok((met.ok_or_else(|| NetError::system("nobody was waited for", &format!("{address:?}")))?, place))
@@ -235,14 +239,20 @@ fn establish_over(
 pub(crate) type Wanted<'a> = &'a dyn Fn() -> bool;
 
 /// The way to the partner's address, or to the relay.
-fn route<'a>(address: &'a Address, security: &ConnectionSecurity<'_>) -> Result<Route<'a>, NetError> {
+fn route<'a>(
+    address: &'a Address,
+    security: &ConnectionSecurity<'_>,
+    names: &'a Names,
+) -> Result<Route<'a>, NetError> {
     match (address, security) {
-        (Address::Listen(text) | Address::Connect(text), _) => Ok(Route { text, relay: None }),
+        (Address::Listen(text) | Address::Connect(text), _) => {
+            Ok(Route { text, relay: None, names, limit: HANDSHAKE_LIMIT })
+        }
         (Address::Via(via), ConnectionSecurity::Tls { identity, peer }) => {
             let ours = identity.public_key();
             let join = Join::Run { label: Label::of_run(ours, peer, &via.run), partner: **peer };
             let relay = AtRelay::new(tls::Tls::to_relay(identity, via.key)?, join, ours, peer);
-            Ok(Route { text: &via.address, relay: Some(relay) })
+            Ok(Route { text: &via.address, relay: Some(relay), names, limit: HANDSHAKE_LIMIT })
         }
         (Address::Via(via), ConnectionSecurity::InsecurePlaintext) => Err(NetError::BadAddress {
             address: via.address.clone(),
@@ -351,46 +361,6 @@ fn check_form(text: &str) -> Result<(), NetError> {
         return bad("it is not of the form HOST:PORT");
     }
     Ok(())
-}
-
-/// The addresses of a name. The system's resolver cannot be interrupted, so it is left behind on its own thread when
-/// the caller has to go on.
-pub(crate) fn resolve(text: &str, patience: &Patience<'_>) -> Result<Vec<SocketAddr>, Unresolved> {
-    if let Ok(address) = text.parse() {
-        return Ok(vec![address]);
-    }
-    let (sender, receiver) = mpsc::channel();
-    let name = text.to_owned();
-    let spawned = thread::Builder::new().name("vesica-net-resolver".into()).spawn(move || {
-        let found =
-            name.to_socket_addrs().map(Iterator::collect::<Vec<_>>).map_err(|error| error.to_string());
-        // Nobody listens any more if the caller went on.
-        let _ = sender.send(found);
-    });
-    if let Err(error) = spawned {
-        return Err(Unresolved::Fatal(NetError::system("cannot start a thread", &error)));
-    }
-    loop {
-        match receiver.recv_timeout(POLL.min(patience.left())) {
-            Ok(Ok(found)) if found.is_empty() => {
-                return Err(Unresolved::Name("it has no address".to_owned()));
-            }
-            Ok(Ok(found)) => return Ok(found),
-            Ok(Err(cause)) => return Err(Unresolved::Name(cause)),
-            Err(_) => patience.cancel.check().map_err(|error| Unresolved::Fatal(error.into()))?,
-        }
-        if patience.left().is_zero() {
-            return Err(Unresolved::Silent);
-        }
-    }
-}
-
-/// Why there is no address.
-pub(crate) enum Unresolved {
-    Name(String),
-    /// The resolver has not answered.
-    Silent,
-    Fatal(NetError),
 }
 
 /// Plaintext stays on this machine.

@@ -29,7 +29,7 @@ mod client;
 mod copy;
 mod grants;
 mod pairing;
-mod records;
+pub(crate) mod records;
 mod server;
 mod stream;
 #[cfg(test)]
@@ -43,7 +43,7 @@ use std::time::Duration;
 use crate::error::StrangerReason;
 use crate::identity::PublicKey;
 
-pub(crate) use client::{JoinError, join};
+pub(crate) use client::{JoinError, Until, join};
 pub use grants::Grants;
 pub use server::{OnRelayEvent, serve};
 pub(crate) use wire::ANY_PART;
@@ -165,7 +165,8 @@ pub struct Times {
     pub handshake: Duration,
     /// Between two signs of life of a party that waits, and of the relay.
     pub beat: Duration,
-    /// A side that has shown no sign of life for so long is gone.
+    /// A side that has shown no sign of life for so long is gone; so is a pair of which one side has closed, or whose relay is
+    /// about to end, and through which nothing has gone for so long.
     pub silence: Duration,
     /// A pair through which nothing has gone for so long is cut. Parties send a heartbeat every five seconds.
     pub idle: Duration,

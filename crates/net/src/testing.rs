@@ -10,8 +10,9 @@ use crate::establish::exchange_hellos;
 use crate::establish::tls::Tls;
 use crate::identity::{Identity, PublicKey};
 use crate::io_threads;
+use crate::relay::records::Records;
 use crate::relay::wire::{Reply, Sign};
-use crate::relay::{Join, Label, Times};
+use crate::relay::{Join, Label, Times, Until};
 use vesica_channel::{ChannelError, Frame, Kind, MAX_PAYLOAD};
 
 /// The frames that a reader of `bytes` takes for such, and what ended it: none where the connection just ended.
@@ -73,13 +74,45 @@ pub fn through_relay(
 ) -> io::Result<TcpStream> {
     let tls = Tls::to_relay(party, relay.1).map_err(io::Error::other)?;
     let label = Label::of_run(party.public_key(), partner, run);
-    let (asked, until) = (Join::Run { label, partner: *partner }, Instant::now() + within);
+    let asked = Join::Run { label, partner: *partner };
+    let time = Instant::now() + within;
+    let until = Until { time, stop: &|| false, wins: &|| true, wanted: &|| true };
     let socket = TcpStream::connect(relay.0)?;
-    let goes_on: (&dyn Fn() -> bool, &dyn Fn() -> bool) = (&|| false, &|| true);
-    crate::relay::join(&socket, &tls, &asked, &Times::default(), until, goes_on, &mut || ())
+    crate::relay::join(&socket, &tls, &asked, &Times::default(), &until, &mut || ())
         .map_err(|apart| io::Error::other(format!("{apart:?}")))?;
     socket.set_read_timeout(None).and_then(|()| socket.set_write_timeout(None))?;
     Ok(socket)
+}
+
+/// The TLS records that a relay or a party at one takes from these bytes, up to the first that is none; they arrive in pieces of
+/// so many bytes, with a pause after each.
+pub fn records(bytes: &[u8], piece: usize) -> Vec<Vec<u8>> {
+    let (mut source, mut found) = (Pieces { left: bytes, piece: piece.max(1), pause: false }, Vec::new());
+    let mut records = Records::default();
+    loop {
+        match records.next(&mut source) {
+            Ok(record) => found.push(record),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(_) => return found,
+        }
+    }
+}
+
+struct Pieces<'a> {
+    left: &'a [u8],
+    piece: usize,
+    pause: bool,
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.pause = !self.pause;
+        if self.pause {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let most = into.len().min(self.piece);
+        self.left.read(&mut into[..most])
+    }
 }
 
 /// Reads are answered; writes go nowhere.

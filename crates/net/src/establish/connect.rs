@@ -8,27 +8,32 @@ use rand_core::CryptoRng;
 use rustix::event::{Nsecs, PollFd, PollFlags, Secs, Timespec, poll};
 use socket2::{Domain, Socket, Type};
 
-use super::handshake::{Trouble, shake_hands};
+use super::handshake::{Proven, Trouble, shake_hands};
+use super::names::{Names, Unresolved};
+use super::race::{Lane, race};
 use super::tls::{Role, Tls};
-use super::{
-    HANDSHAKE_LIMIT, NetEvent, Opener, POLL, Patience, Unresolved, Wanted, check_form, check_loopback, hello,
-    nonce, resolve,
-};
+use super::{NetEvent, Opener, POLL, Patience, Wanted, check_form, check_loopback, hello, nonce};
 use crate::connection::Connection;
 use crate::error::{NetError, RetryReason};
 use crate::identity::PublicKey;
-use crate::relay::{self, Join, JoinError, Refusal, Times};
+use crate::relay::{self, Join, JoinError, Refusal, Times, Until};
 use crate::system;
-use vesica_channel::{CancelToken, ChannelError};
+use vesica_channel::{ChannelError, Fault};
 
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How long a wrong key at one address of a name leaves hope for another address.
+const HOPE: Duration = Duration::from_secs(10);
 
 /// Where a connection begins.
 pub(super) struct Route<'a> {
     pub(super) text: &'a str,
     /// Whoever listens there, if it is not the partner.
     pub(super) relay: Option<AtRelay>,
+    /// Where `text` leads.
+    pub(super) names: &'a Names,
+    /// How long the first attempt at an address may take.
+    pub(super) limit: Duration,
 }
 
 /// What leads from a relay to the partner.
@@ -70,14 +75,20 @@ pub(super) fn connect(
     let patience = Patience::new(&opener.options);
     let seeker = Seeker { route, tls, patience, opener, wanted };
     let mut pause = FIRST_PAUSE;
+    let mut limit = route.limit;
     let mut last: Option<RetryReason> = None;
+    let mut doubts = Doubts::default();
     while wanted() {
-        let reason = match seeker.attempt(rng, on_event) {
+        let reason = match seeker.attempt(limit, &mut doubts, rng, on_event) {
             Ok(channel) => return Ok(Some(channel)),
             Err(Miss::Fatal(error)) => return Err(error),
             Err(Miss::Over) => return Ok(None),
             Err(Miss::Again(reason)) => reason,
         };
+        if reason.says_little() {
+            // Behind a long round trip no handshake ends in the usual time.
+            limit = (limit * 2).min(seeker.patience.silence);
+        }
         // An attempt for which the time did not suffice says less than the one before.
         let cut_short = seeker.patience.left().is_zero() && reason.says_little();
         let reason = last.take().filter(|_| cut_short).unwrap_or(reason);
@@ -91,7 +102,7 @@ pub(super) fn connect(
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
         if seeker.patience.left().is_zero() {
-            return Err(seeker.in_vain(reason));
+            return Err(doubts.of_keys.map_or_else(|| seeker.in_vain(reason), |(error, _)| error));
         }
     }
     Ok(None)
@@ -105,6 +116,67 @@ pub(crate) enum Miss {
     Fatal(NetError),
     /// Nobody is waited for any more.
     Over,
+}
+
+/// What attempts have found that is not the partner.
+#[derive(Default)]
+pub(crate) struct Doubts {
+    /// The last one heard what is not our protocol's.
+    garbled: bool,
+    /// Somebody has another key, or wants another one than ours, while another address has not led anywhere: what, and since
+    /// when.
+    of_keys: Option<(NetError, Instant)>,
+}
+
+impl Doubts {
+    /// What the misses at all addresses of a name come to. A stranger at one address does not end the search, since another
+    /// may be the partner's who has not started yet. Where a key is wrong that is less likely, and ends it after a while.
+    pub(crate) fn weigh(&mut self, misses: Vec<(SocketAddr, Miss)>) -> Miss {
+        let (mut strangers, mut reasons) = (Vec::new(), Vec::new());
+        for (address, miss) in misses {
+            match miss {
+                Miss::Fatal(error) if error.fault() == Fault::Identity => strangers.push((address, error)),
+                Miss::Again(reason) => reasons.push((address, reason)),
+                end => return end,
+            }
+        }
+        let told = strangers.iter().map(|(address, error)| format!("at {address}: {error}"));
+        let told: Vec<_> =
+            told.chain(reasons.iter().map(|(at, reason)| format!("at {at}: {reason}"))).collect();
+        let worst = strangers.into_iter().map(|(_, error)| error).max_by_key(telling);
+        let of_keys = worst.clone().filter(|error| telling(error) > 0);
+        match (worst, reasons.is_empty()) {
+            (None, _) => {
+                *self = Self::default();
+                let little = reasons.iter().position(|(_, reason)| !reason.says_little());
+                let said = little.or_else(|| reasons.len().checked_sub(1));
+                let reason = said.map(|place| reasons.swap_remove(place).1);
+                Miss::Again(reason.unwrap_or(RetryReason::NoAnswer))
+            }
+            // One damaged byte may look like this.
+            (Some(error), true) if of_keys.is_none() && !std::mem::replace(&mut self.garbled, true) => {
+                Miss::Again(RetryReason::Stranger(error.to_string()))
+            }
+            (Some(error), true) => Miss::Fatal(error),
+            (Some(_), false) => {
+                let since = self.of_keys.take().map_or_else(Instant::now, |(_, since)| since);
+                self.of_keys = of_keys.map(|error| (error, since));
+                match &self.of_keys {
+                    Some((error, since)) if since.elapsed() >= HOPE => Miss::Fatal(error.clone()),
+                    _ => Miss::Again(RetryReason::Stranger(told.join("; "))),
+                }
+            }
+        }
+    }
+}
+
+/// How much an error tells of who is there: the more of our protocol was spoken, the more.
+fn telling(error: &NetError) -> u8 {
+    match error {
+        NetError::NotVesica { .. } | NetError::NotARelay { .. } => 0,
+        NetError::WrongPeer { .. } | NetError::WrongRelay { .. } => 1,
+        _ => 2,
+    }
 }
 
 impl From<io::Error> for Miss {
@@ -122,29 +194,43 @@ struct Seeker<'a> {
 }
 
 impl Seeker<'_> {
-    /// Tries every address that the name has now.
+    /// Tries every address that the name has now, each for no longer than `limit`.
     fn attempt(
         &self,
+        limit: Duration,
+        doubts: &mut Doubts,
         rng: &mut dyn CryptoRng,
         on_event: &mut dyn FnMut(NetEvent),
     ) -> Result<Connection, Miss> {
-        let addresses = resolve(self.route.text, &self.patience).map_err(|unresolved| match unresolved {
+        let Route { text, names, .. } = *self.route;
+        let addresses = names.addresses(text, &self.patience).map_err(|unresolved| match unresolved {
             Unresolved::Name(cause) => self.at_relay(Miss::Again(RetryReason::Resolve(cause))),
             Unresolved::Silent => self.at_relay(Miss::Again(RetryReason::ResolverSilent)),
             Unresolved::Fatal(error) => Miss::Fatal(error),
         })?;
         for address in &addresses {
-            check_loopback(self.route.text, address, self.tls.as_ref()).map_err(Miss::Fatal)?;
+            check_loopback(text, address, self.tls.as_ref()).map_err(Miss::Fatal)?;
         }
-        let mut last = RetryReason::NoAnswer;
-        for address in addresses {
-            on_event(NetEvent::Connecting { address });
-            match self.try_address(address, nonce(rng), on_event) {
-                Err(Miss::Again(reason)) => last = reason,
-                outcome => return outcome,
-            }
+        let nonces: Vec<_> = addresses.iter().map(|_| nonce(rng)).collect();
+        let relay = self.route.relay.as_ref();
+        let line = Line { text, relay, tls: self.tls.as_ref(), patience: &self.patience, limit };
+        let opener = self.opener;
+        let met = race(&addresses, (self.patience.cancel, self.wanted), on_event, &|lane| {
+            let nonce = nonces.get(lane.number).copied().unwrap_or_default();
+            let proven = line.prove(lane, nonce)?;
+            opener.open(proven).map_err(|trouble| line.judge(lane.address, trouble))
+        });
+        self.patience.cancel.check().map_err(|error| Miss::Fatal(error.into()))?;
+        let channel = met.map_err(|misses| doubts.weigh(misses))?;
+        if let Some(address) = channel.peer_address() {
+            names.met(text, address);
         }
-        Err(Miss::Again(last))
+        Ok(channel)
+    }
+
+    /// What keeps us from the relay is told as such.
+    fn at_relay(&self, miss: Miss) -> Miss {
+        at_relay(self.route.relay.as_ref(), miss)
     }
 
     /// The error when all time is over.
@@ -158,49 +244,61 @@ impl Seeker<'_> {
             (Some(_), last) => NetError::NobodyAtRelay { relay: address, waited, last },
         }
     }
+}
 
-    fn try_address(
-        &self,
-        address: SocketAddr,
-        nonce: [u8; 32],
-        on_event: &mut dyn FnMut(NetEvent),
-    ) -> Result<Connection, Miss> {
-        let deadline = Instant::now() + HANDSHAKE_LIMIT.min(self.patience.left());
-        let socket = dial(address, deadline, self.patience.cancel).map_err(|miss| self.at_relay(miss))?;
-        let stop = || self.patience.cancel.is_cancelled();
-        let (role, deadline) = match &self.route.relay {
+/// What keeps us from a relay is told as such.
+fn at_relay(relay: Option<&AtRelay>, miss: Miss) -> Miss {
+    match (miss, relay) {
+        (Miss::Again(reason), Some(_)) => Miss::Again(RetryReason::Relay(Box::new(reason))),
+        (miss, _) => miss,
+    }
+}
+
+/// The way from an address to whoever has proven to be the partner.
+struct Line<'a> {
+    text: &'a str,
+    relay: Option<&'a AtRelay>,
+    tls: Option<&'a Tls>,
+    patience: &'a Patience<'a>,
+    limit: Duration,
+}
+
+impl Line<'_> {
+    /// At a relay the attempt wins as soon as that has proven its key: before we join there, so that we join once.
+    fn prove(&self, lane: &Lane<'_>, nonce: [u8; 32]) -> Result<Proven, Miss> {
+        let deadline = Instant::now() + self.limit.min(self.patience.left());
+        let stop = || lane.stopped();
+        let socket = dial(lane.address, deadline, &stop).map_err(|miss| at_relay(self.relay, miss))?;
+        let (role, deadline) = match self.relay {
             None => (Role::Client, deadline),
             Some(relay) => {
-                let until = Instant::now() + self.patience.left();
-                let waits = &mut || on_event(NetEvent::AtRelay { relay: address });
-                let ends: (&dyn Fn() -> bool, &dyn Fn() -> bool) = (&stop, self.wanted);
-                relay::join(&socket, &relay.tls, &relay.join, &Times::default(), until, ends, waits)
-                    .map_err(|error| judge_join(self.route.text, address, &relay.tls, error))?;
-                (relay.role, Instant::now() + HANDSHAKE_LIMIT)
+                let until = Until {
+                    time: Instant::now() + self.patience.left(),
+                    stop: &stop,
+                    wins: &|| lane.wins(),
+                    wanted: &|| lane.wanted(),
+                };
+                let waits = &mut || lane.tell(NetEvent::AtRelay { relay: lane.address });
+                let times = Times { handshake: self.limit, ..Times::default() };
+                relay::join(&socket, &relay.tls, &relay.join, &times, &until, waits)
+                    .map_err(|error| judge_join(self.text, lane.address, &relay.tls, error))?;
+                (relay.role, Instant::now() + self.limit)
             }
         };
-        shake_hands(&socket, role, self.tls.as_ref(), nonce, deadline, &stop, &|_| ())
-            .and_then(|proven| self.opener.open(proven))
-            .map_err(|trouble| self.judge(address, trouble))
-    }
-
-    /// What keeps us from the relay is told as such.
-    fn at_relay(&self, miss: Miss) -> Miss {
-        match (miss, &self.route.relay) {
-            (Miss::Again(reason), Some(_)) => Miss::Again(RetryReason::Relay(Box::new(reason))),
-            (miss, _) => miss,
-        }
+        let proven = shake_hands(&socket, role, self.tls, nonce, deadline, &stop, &|_| ())
+            .map_err(|trouble| self.judge(lane.address, trouble))?;
+        if lane.wins() { Ok(proven) } else { Err(Miss::Over) }
     }
 
     fn judge(&self, address: SocketAddr, trouble: Trouble) -> Miss {
         let trouble = match trouble {
             // The relay has told us that it is the partner.
-            Trouble::OtherKey(_) | Trouble::RefusedUs | Trouble::NotVesica if self.route.relay.is_some() => {
-                return Miss::Fatal(NetError::Mispaired { relay: self.route.text.to_owned() });
+            Trouble::OtherKey(_) | Trouble::RefusedUs | Trouble::NotVesica if self.relay.is_some() => {
+                return Miss::Fatal(NetError::Mispaired { relay: self.text.to_owned() });
             }
             trouble => trouble,
         };
-        Miss::Fatal(match (trouble, &self.tls) {
+        Miss::Fatal(match (trouble, self.tls) {
             (Trouble::OtherKey(presented), Some(tls)) => match tls.peers() {
                 [expected, ..] => NetError::WrongPeer { expected: *expected, presented },
                 [] => NetError::NotVesica { address },
@@ -242,7 +340,11 @@ pub(crate) fn judge_join(relay: &str, address: SocketAddr, tls: &Tls, error: Joi
 }
 
 /// A TCP connection, made without blocking, so that it can be given up at any moment.
-pub(crate) fn dial(address: SocketAddr, deadline: Instant, cancel: &CancelToken) -> Result<TcpStream, Miss> {
+pub(crate) fn dial(
+    address: SocketAddr,
+    deadline: Instant,
+    stop: &dyn Fn() -> bool,
+) -> Result<TcpStream, Miss> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
     match socket.connect(&address.into()) {
@@ -251,7 +353,9 @@ pub(crate) fn dial(address: SocketAddr, deadline: Instant, cancel: &CancelToken)
         Err(error) => return Err(error.into()),
     }
     loop {
-        cancel.check().map_err(|error| Miss::Fatal(error.into()))?;
+        if stop() {
+            return Err(Miss::Fatal(ChannelError::Cancelled.into()));
+        }
         if Instant::now() >= deadline {
             return Err(Miss::Again(RetryReason::NoAnswer));
         }
@@ -279,3 +383,6 @@ fn not_itself(socket: TcpStream) -> Result<TcpStream, Miss> {
 pub(crate) fn timespec(duration: Duration) -> Timespec {
     Timespec { tv_sec: duration.as_secs() as Secs, tv_nsec: duration.subsec_nanos() as Nsecs }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,10 +19,11 @@ use socket2::{Domain, Socket, Type};
 use super::connect::timespec;
 use super::door::{Visitor, Visitors};
 use super::handshake::{Trouble, shake_hands};
+use super::names::{Unresolved, resolve};
 use super::tls::{Role, Tls};
 use super::{
-    HANDSHAKE_LIMIT, NetEvent, Opener, Others, POLL, Patience, Unresolved, Wanted, check_form,
-    check_loopback, hello, nonce, resolve,
+    HANDSHAKE_LIMIT, NetEvent, Opener, Others, POLL, Patience, Wanted, check_form, check_loopback, hello,
+    nonce,
 };
 use crate::connection::Connection;
 use crate::error::{NetError, RetryReason, StrangerReason};

@@ -18,7 +18,10 @@ use rand_core::CryptoRng;
 use vesica_channel::Fault;
 
 use super::connect::{self, AtRelay, Route};
-use super::{Address, ConnectionSecurity, NetEvent, Opener, POLL, Wanted, listen, route, tls};
+use super::names::Names;
+use super::{
+    Address, ConnectionSecurity, HANDSHAKE_LIMIT, NetEvent, Opener, POLL, Wanted, listen, route, tls,
+};
 use crate::Options;
 use crate::connection::Connection;
 use crate::error::NetError;
@@ -80,7 +83,7 @@ impl PartsAddress {
     /// # Errors
     /// As [`meet`](super::meet()).
     pub fn meet(&self, call: &PartCall<'_>, rng: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
-        Way { to: self, kept: &Kept::default() }.meet(call, rng)
+        Way { to: self, kept: &Kept::default(), names: &Names::default() }.meet(call, rng)
     }
 }
 
@@ -91,6 +94,8 @@ pub struct MeetingPlace {
     /// Our identity and the partner's; none in plaintext.
     keys: Option<(Identity, PublicKey)>,
     kept: Kept,
+    /// Which knows at which of the addresses it was.
+    names: Names,
 }
 
 #[derive(Debug)]
@@ -103,23 +108,23 @@ enum Place {
 
 impl MeetingPlace {
     pub(super) fn here(listener: TcpListener, text: &str, security: &ConnectionSecurity<'_>) -> Self {
-        Self::at(Place::Here(listener, text.to_owned()), security)
+        Self::at(Place::Here(listener, text.to_owned()), security, Names::default())
     }
 
-    pub(crate) fn there(address: &Address, security: &ConnectionSecurity<'_>) -> Self {
+    pub(crate) fn there(address: &Address, security: &ConnectionSecurity<'_>, names: Names) -> Self {
         let peer = match security {
             ConnectionSecurity::Tls { peer, .. } => Some(*peer),
             ConnectionSecurity::InsecurePlaintext => None,
         };
-        Self::at(Place::There(address.clone(), PartsAddress::of(address, peer)), security)
+        Self::at(Place::There(address.clone(), PartsAddress::of(address, peer)), security, names)
     }
 
-    fn at(place: Place, security: &ConnectionSecurity<'_>) -> Self {
+    fn at(place: Place, security: &ConnectionSecurity<'_>, names: Names) -> Self {
         let keys = match security {
             ConnectionSecurity::Tls { identity, peer } => Some(((*identity).clone(), **peer)),
             ConnectionSecurity::InsecurePlaintext => None,
         };
-        Self { place, keys, kept: Kept::default() }
+        Self { place, keys, kept: Kept::default(), names }
     }
 
     /// Whether this side waits for the partner to come.
@@ -172,7 +177,7 @@ impl MeetingPlace {
                 let met = listen::gather((listener, text), tls, &opener, call.wanted, rng, &mut |_| {})?;
                 Ok(met.and_then(|mut met| met.pop()))
             }
-            Place::There(_, to) => Way { to, kept: &self.kept }.meet(call, rng),
+            Place::There(_, to) => Way { to, kept: &self.kept, names: &self.names }.meet(call, rng),
         }
     }
 }
@@ -202,7 +207,7 @@ impl MeetingPlace {
             }
             Place::There(address, _) => address,
         };
-        let route = route(address, &security)?;
+        let route = route(address, &security, &self.names)?;
         patiently(options, &|| true, &mut || {
             connect::connect(&route, Some(tls()?), &opener, &|| true, rng, on_event)
         })
@@ -281,6 +286,7 @@ impl Kept {
 struct Way<'a> {
     to: &'a PartsAddress,
     kept: &'a Kept,
+    names: &'a Names,
 }
 
 impl Way<'_> {
@@ -290,7 +296,7 @@ impl Way<'_> {
         let opener = opener(call.first, options);
         let (relays, partner) = match self.to {
             PartsAddress::Partner(text) => {
-                let route = Route { text, relay: None };
+                let route = Route { text, relay: None, names: self.names, limit: HANDSHAKE_LIMIT };
                 return patiently(options, wanted, &mut || {
                     connect::connect(&route, tls_of(keys)?, &opener, wanted, rng, &mut |_| {})
                 });
@@ -299,7 +305,8 @@ impl Way<'_> {
         };
         let at = |relay: &RelayAddress, wanted: Wanted<'_>, rng: &mut dyn CryptoRng| {
             let join = Join::Part { tag: Label(tag), partner: *partner, part, round };
-            connect::connect(&through(relay, keys, join)?, tls_of(keys)?, &opener, wanted, rng, &mut |_| {})
+            let route = through(relay, keys, join, self.names)?;
+            connect::connect(&route, tls_of(keys)?, &opener, wanted, rng, &mut |_| {})
         };
         match &relays[..] {
             [relay] => at(relay, wanted, rng),
@@ -365,13 +372,18 @@ impl Way<'_> {
 }
 
 /// The way through that relay.
-fn through<'a>(relay: &'a RelayAddress, keys: Keys<'_>, join: Join) -> Result<Route<'a>, NetError> {
+fn through<'a>(
+    relay: &'a RelayAddress,
+    keys: Keys<'_>,
+    join: Join,
+    names: &'a Names,
+) -> Result<Route<'a>, NetError> {
     let Some((ours, theirs)) = keys else {
         let why = "through a relay both sides need keys";
         return Err(NetError::BadAddress { address: relay.address.clone(), why });
     };
     let at = AtRelay::new(tls::Tls::to_relay(ours, relay.key)?, join, ours.public_key(), theirs);
-    Ok(Route { text: &relay.address, relay: Some(at) })
+    Ok(Route { text: &relay.address, relay: Some(at), names, limit: HANDSHAKE_LIMIT })
 }
 
 fn opener(first: &[u8], options: &Options) -> Arc<Opener> {

@@ -47,26 +47,37 @@ impl From<io::Error> for JoinError {
     }
 }
 
-/// Joins at the relay at the other end of `socket`, and waits there for the partner until `until`. Then the socket is bare,
-/// and the next byte in it is the partner's. `waits` is called once the relay says that the partner is not there yet. `stop`
-/// ends everything, the end of `wanted` the wait for the partner only.
+/// What ends a wait at a relay.
+#[derive(Clone, Copy)]
+pub(crate) struct Until<'a> {
+    /// Time, which ends the wait for the partner.
+    pub(crate) time: Instant,
+    /// Ends everything.
+    pub(crate) stop: &'a dyn Fn() -> bool,
+    /// Asked when the relay has proven its key: whether this connection is the one to join with.
+    pub(crate) wins: &'a dyn Fn() -> bool,
+    /// Its end is that of the wait for the partner.
+    pub(crate) wanted: &'a dyn Fn() -> bool,
+}
+
+/// Joins at the relay at the other end of `socket`, and waits there for the partner. Then the socket is bare, and the next
+/// byte in it is the partner's. `waits` is called once the relay says that the partner is not there yet.
 pub(crate) fn join(
     socket: &TcpStream,
     tls: &Tls,
     join: &Join,
     times: &Times,
-    until: Instant,
-    (stop, wanted): (&dyn Fn() -> bool, &dyn Fn() -> bool),
+    until: &Until<'_>,
     waits: &mut dyn FnMut(),
 ) -> Result<(), JoinError> {
-    let deadline = until.min(Instant::now() + times.handshake);
-    let (mut client, presented) = Client::new((socket, tls), deadline, stop)?;
-    let outcome = client.greet(join).and_then(|()| client.wait(join, times, (until, wanted), waits));
+    let deadline = until.time.min(Instant::now() + times.handshake);
+    let (mut client, presented) = Client::new((socket, tls), deadline, until.stop)?;
+    let outcome = client.greet(join, until.wins).and_then(|()| client.wait(join, times, until, waits));
     let outcome = outcome.and_then(|()| {
         client.line.deadline = Instant::now() + 2 * times.handshake;
         client.hand_over()
     });
-    outcome.map_err(|trouble| judged(trouble, tls, presented.get(), stop))
+    outcome.map_err(|trouble| judged(trouble, tls, presented.get(), until.stop))
 }
 
 /// What a trouble with the relay is, given the key that it has presented.
@@ -99,10 +110,11 @@ impl<'a> Held<'a> {
         join: &Join,
         times: &Times,
         stop: &'a dyn Fn() -> bool,
+        wins: &dyn Fn() -> bool,
     ) -> Result<Self, JoinError> {
         let (client, presented) = Client::new((socket, tls), Instant::now() + times.handshake, stop)?;
         let mut held = Self { client, presented, tls, stop };
-        let opened = held.client.greet(join).and_then(|()| {
+        let opened = held.client.greet(join, wins).and_then(|()| {
             while !held.client.hear_wait()? {
                 if held.client.next()? {
                     return Err(JoinError::Lost(RetryReason::ClosedEarly));
@@ -144,10 +156,13 @@ impl<'a> Client<'a> {
         Ok((Self { tls, records: Records::default(), line, text: Vec::new() }, presented))
     }
 
-    fn greet(&mut self, join: &Join) -> Result<(), JoinError> {
+    fn greet(&mut self, join: &Join, wins: &dyn Fn() -> bool) -> Result<(), JoinError> {
         handshake(&mut self.tls, &mut self.records, &mut self.line, &mut self.text)?;
         if self.tls.alpn_protocol() != Some(RELAY_ALPN) {
             return Err(JoinError::NotARelay);
+        }
+        if !wins() {
+            return Err(JoinError::Closed);
         }
         Ok(say(&mut self.tls, &join.encode(), false, &mut self.line)?)
     }
@@ -166,7 +181,7 @@ impl<'a> Client<'a> {
         &mut self,
         join: &Join,
         times: &Times,
-        (until, wanted): (Instant, &dyn Fn() -> bool),
+        until: &Until<'_>,
         waits: &mut dyn FnMut(),
     ) -> Result<(), JoinError> {
         let (mut heard, mut ping) = (Instant::now(), Instant::now() + times.beat);
@@ -184,13 +199,13 @@ impl<'a> Client<'a> {
             }
             // Until its first answer the relay has no longer than a handshake may take.
             let patience = if waiting { times.silence } else { times.handshake };
-            self.line.deadline = ping.min(until).min(Instant::now() + POLL);
+            self.line.deadline = ping.min(until.time).min(Instant::now() + POLL);
             match self.next() {
                 Ok(true) => return Err(JoinError::Lost(RetryReason::ClosedEarly)),
                 Ok(false) => heard = Instant::now(),
                 Err(error) if error.kind() != ErrorKind::TimedOut => return Err(error.into()),
-                Err(_) if !wanted() => return Err(JoinError::Closed),
-                Err(_) if Instant::now() >= until => return Err(JoinError::Nobody),
+                Err(_) if !(until.wanted)() => return Err(JoinError::Closed),
+                Err(_) if Instant::now() >= until.time => return Err(JoinError::Nobody),
                 Err(_) if heard.elapsed() >= patience => return Err(JoinError::Lost(RetryReason::NoAnswer)),
                 Err(_) if Instant::now() < ping => {}
                 Err(_) => {

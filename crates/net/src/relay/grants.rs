@@ -1,7 +1,7 @@
 //! The grants of a run's side at its relays, held open from a thread each.
 
-use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -13,9 +13,11 @@ use super::wire::Join;
 use super::{Label, RelayAddress, Times};
 use crate::Options;
 use crate::error::{NetError, RetryReason};
-use crate::establish::connect::{FIRST_PAUSE, LONGEST_PAUSE, Miss, dial, judge_join};
+use crate::establish::connect::{Doubts, FIRST_PAUSE, LONGEST_PAUSE, Miss, dial, judge_join};
+use crate::establish::names::{Names, Unresolved};
+use crate::establish::race::{Lane, race};
 use crate::establish::tls::Tls;
-use crate::establish::{HANDSHAKE_LIMIT, Patience, Unresolved, resolve};
+use crate::establish::{HANDSHAKE_LIMIT, Patience};
 use crate::identity::{Identity, PublicKey};
 
 /// The right of a key that was made for a run to join the run's parts at relays, in the name of the identity. It lasts until
@@ -72,10 +74,11 @@ impl Grants {
                 relay: relay.address.clone(),
                 options: options.clone(),
                 shared: grants.shared.clone(),
+                names: Names::default(),
             };
             let (sender, opened) = std::sync::mpsc::channel();
             let body = move || {
-                place.hold(&mut || {
+                place.hold(&|| {
                     // Nobody waits for it once it has been open.
                     let _ = sender.send(());
                 });
@@ -122,31 +125,35 @@ struct Place {
     relay: String,
     options: Options,
     shared: Arc<Shared>,
+    names: Names,
 }
 
 impl Place {
     /// Opens the grant, again and again, until it is not wanted any more.
-    fn hold(self, opened: &mut dyn FnMut()) {
-        let mut pause = FIRST_PAUSE;
-        let mut lost = Instant::now();
+    fn hold(self, opened: &(dyn Fn() + Sync)) {
+        let (mut pause, mut limit, mut lost) = (FIRST_PAUSE, HANDSHAKE_LIMIT, Instant::now());
+        let mut doubts = Doubts::default();
         while !self.stopped() {
-            let mut was_open = false;
-            let miss = self.attempt(&mut || {
-                was_open = true;
+            let was_open = AtomicBool::new(false);
+            let miss = self.attempt(limit, &mut doubts, &|| {
+                was_open.store(true, Relaxed);
                 opened();
             });
-            if was_open {
-                (pause, lost) = (FIRST_PAUSE, Instant::now());
+            if was_open.into_inner() {
+                (pause, limit, lost) = (FIRST_PAUSE, HANDSHAKE_LIMIT, Instant::now());
             }
+            let waited = self.options.limit();
             let last = match miss {
                 Miss::Again(RetryReason::Relay(reason)) => *reason,
                 Miss::Again(reason) => reason,
                 Miss::Over => return,
                 Miss::Fatal(error) => return self.fail(error),
             };
-            let waited = self.options.limit();
             if lost.elapsed() >= waited {
                 return self.fail(NetError::RelayUnreachable { relay: self.relay.clone(), waited, last });
+            }
+            if last.says_little() {
+                limit = (limit * 2).min(waited);
             }
             // Ends at once where it is no longer wanted, or cancelled.
             let _ = self.shared.stop.sleep(pause);
@@ -165,41 +172,42 @@ impl Place {
     }
 
     /// One connection to the relay, at the first of its addresses that answers, until it ends.
-    fn attempt(&self, opened: &mut dyn FnMut()) -> Miss {
-        let addresses = match resolve(&self.relay, &Patience::new(&self.options)) {
+    fn attempt(&self, limit: Duration, doubts: &mut Doubts, opened: &(dyn Fn() + Sync)) -> Miss {
+        let addresses = match self.names.addresses(&self.relay, &Patience::new(&self.options)) {
             Ok(addresses) => addresses,
             Err(Unresolved::Name(cause)) => return Miss::Again(RetryReason::Resolve(cause)),
             Err(Unresolved::Silent) => return Miss::Again(RetryReason::ResolverSilent),
             Err(Unresolved::Fatal(error)) => return Miss::Fatal(error),
         };
-        let mut last = RetryReason::NoAnswer;
-        for address in addresses {
-            match self.at(address, opened) {
-                Miss::Again(reason) => last = reason,
-                end => return end,
-            }
+        let ends: (&CancelToken, &dyn Fn() -> bool) = (&self.options.cancel, &|| true);
+        let ended =
+            race(&addresses, ends, &mut |_| (), &|lane| Err::<Infallible, _>(self.at(lane, limit, opened)));
+        match ended {
+            Ok(never) => match never {},
+            Err(_) if self.stopped() => Miss::Over,
+            Err(misses) => doubts.weigh(misses),
         }
-        Miss::Again(last)
     }
 
-    fn at(&self, address: SocketAddr, opened: &mut dyn FnMut()) -> Miss {
-        let (times, stop) = (Times::default(), || self.stopped());
-        let limit = HANDSHAKE_LIMIT.min(self.options.limit().max(Duration::from_millis(1)));
-        let socket = match dial(address, Instant::now() + limit, &self.options.cancel) {
+    fn at(&self, lane: &Lane<'_>, limit: Duration, opened: &(dyn Fn() + Sync)) -> Miss {
+        let (times, stop) = (Times { handshake: limit, ..Times::default() }, || lane.stopped());
+        let limit = limit.min(self.options.limit().max(Duration::from_millis(1)));
+        let socket = match dial(lane.address, Instant::now() + limit, &stop) {
             Ok(socket) => socket,
             Err(miss) => return miss,
         };
-        let ended = match Held::open(&socket, &self.tls, &self.join, &times, &stop) {
+        let ended = match Held::open(&socket, &self.tls, &self.join, &times, &stop, &|| lane.wins()) {
             Ok(mut held) => {
+                self.names.met(&self.relay, lane.address);
                 opened();
                 let mut told = 0;
-                held.hold(&times, &mut || {
+                held.hold(&Times::default(), &mut || {
                     let over = self.shared.rounds_over.load(Relaxed);
                     (std::mem::replace(&mut told, over) < over).then(|| (over - 1) as u16)
                 })
             }
             Err(error) => error,
         };
-        judge_join(&self.relay, address, &self.tls, ended)
+        judge_join(&self.relay, lane.address, &self.tls, ended)
     }
 }

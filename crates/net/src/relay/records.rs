@@ -14,7 +14,7 @@ const LONGEST: usize = (1 << 14) + 256;
 
 /// The record that is being read.
 #[derive(Default)]
-pub(super) struct Records {
+pub(crate) struct Records {
     record: Vec<u8>,
 }
 
@@ -47,7 +47,7 @@ impl Records {
     }
 
     /// The next record, for [`take_in`].
-    pub(super) fn next(&mut self, source: &mut impl Read) -> io::Result<Vec<u8>> {
+    pub(crate) fn next(&mut self, source: &mut impl Read) -> io::Result<Vec<u8>> {
         self.fill(source)?;
         Ok(std::mem::take(&mut self.record))
     }

@@ -24,7 +24,11 @@ mod waiting;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 const SOON: Duration = Duration::from_millis(400);
-const GOES_ON: (&dyn Fn() -> bool, &dyn Fn() -> bool) = (&|| false, &|| true);
+
+/// Nothing but time ends the wait for the partner.
+fn goes_on(time: Instant) -> Until<'static> {
+    Until { time, stop: &|| false, wins: &|| true, wanted: &|| true }
+}
 
 fn identity() -> Identity {
     Identity::generate().unwrap()
@@ -85,7 +89,7 @@ impl Running {
         let tls = Tls::to_relay(party, *self.identity.public_key()).unwrap();
         let label = Label::of_run(party.public_key(), partner.public_key(), run);
         let asked = Join::Run { label, partner: *partner.public_key() };
-        join(&socket, &tls, &asked, times, Instant::now() + within, GOES_ON, &mut || ())?;
+        join(&socket, &tls, &asked, times, &goes_on(Instant::now() + within), &mut || ())?;
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         Ok(socket)
     }
@@ -212,7 +216,7 @@ fn join_at(
         });
         let socket = TcpStream::connect(address).unwrap();
         let until = Instant::now() + PATIENCE;
-        let outcome = join(&socket, &tls, &asked, times, until, GOES_ON, &mut || ());
+        let outcome = join(&socket, &tls, &asked, times, &goes_on(until), &mut || ());
         ended(outcome.map(drop), socket);
     });
 }

@@ -3,6 +3,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::*;
+use crate::establish::names::Names;
 use crate::establish::{PartCall, PartsAddress};
 
 const TAG: [u8; 32] = [7; 32];
@@ -392,6 +393,7 @@ fn part_i_goes_through_relay_i_and_who_takes_any_waits_at_all() {
     let place = crate::MeetingPlace::there(
         &Address::Via(Via { more: addresses(&all[1..]), ..via_of(&relays[0]) }),
         &security(&one.identity, &two.identity),
+        Names::default(),
     );
     for parts in [[0, 2], [1, 3], [4, 5], [6, 7]] {
         let mut met = thread::scope(|scope| {
@@ -440,7 +442,7 @@ fn five_hundred_pairs_of_parts_at_once() {
         let tls = Tls::to_relay(&side.run_key, *relay.identity.public_key()).unwrap();
         let asked = Join::decode(&join_part(partner, part as u32, 0)).unwrap().unwrap().0;
         let until = Instant::now() + 4 * PATIENCE;
-        join(&socket, &tls, &asked, &Times::default(), until, GOES_ON, &mut || ()).unwrap();
+        join(&socket, &tls, &asked, &Times::default(), &goes_on(until), &mut || ()).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         socket
     };

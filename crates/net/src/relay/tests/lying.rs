@@ -70,9 +70,10 @@ fn a_relay_with_another_key_and_what_is_no_relay_are_told_apart() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
-        let (mut socket, _) = listener.accept().unwrap();
-        socket.write_all(b"SSH-2.0-OpenSSH_9.9\r\n").unwrap();
-        socket.read_to_end(&mut Vec::new())
+        while let Ok((mut socket, _)) = listener.accept() {
+            socket.write_all(b"SSH-2.0-OpenSSH_9.9\r\n").unwrap();
+            drop(socket.read_to_end(&mut Vec::new()));
+        }
     });
     let key = *relay.identity.public_key();
     let ssh = Address::Via(Via { address: address.to_string(), key, run: String::new(), more: Vec::new() });
@@ -229,4 +230,37 @@ fn a_relay_cannot_put_anybody_in_the_partners_place() {
         assert!(matches!(error, NetError::Mispaired { .. }), "{error}");
         assert_eq!(error.fault(), Fault::Partner);
     });
+}
+
+/// A damaged byte of the handshake with a relay is no reason to give up: the next attempt may be whole.
+#[test]
+fn flaw_one_damaged_byte_on_the_way_to_a_relay_is_not_the_end() {
+    let (one, two) = (identity(), identity());
+    let relay = Running::start(&[&one, &two], |_| ());
+    // A record's type, and within what is encrypted.
+    for place in [0, 1300] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (middle, to) = (listener.local_addr().unwrap(), relay.address);
+        thread::spawn(move || {
+            for (number, party) in listener.incoming().map_while(Result::ok).enumerate() {
+                let there = TcpStream::connect(to).unwrap();
+                let (mut out, mut away) = (party.try_clone().unwrap(), there.try_clone().unwrap());
+                thread::spawn(move || drop(std::io::copy(&mut out, &mut away)));
+                thread::spawn(move || {
+                    let (mut back, mut home) = (there, party);
+                    let mut first = vec![0; if number == 0 { place + 1 } else { 0 }];
+                    let damaged = back.read_exact(&mut first).and_then(|()| {
+                        first.last_mut().into_iter().for_each(|byte| *byte ^= 0x40);
+                        home.write_all(&first)
+                    });
+                    drop(damaged.and_then(|()| std::io::copy(&mut back, &mut home)));
+                    drop(home.shutdown(Shutdown::Both));
+                });
+            }
+        });
+        let Address::Via(via) = relay.via("") else { panic!() };
+        let through = Address::Via(Via { address: middle.to_string(), ..via.clone() });
+        pair([&through, &Address::Via(via)], [&one, &two], PATIENCE);
+    }
+    relay.end();
 }
