@@ -35,15 +35,26 @@ impl Rate {
     }
 }
 
-/// Passes on what that side of the pair sends, until it has sent all or the pair is cut.
-pub(super) fn pass_on(meeting: &Meeting, side: usize, rate: Option<&Rate>, idle: Duration) {
+/// Passes on what that side of the pair sends, until it has sent all, or the pair is cut, or nothing has gone through it for as
+/// long as `patience` says. The sockets' own time-outs only set how often that is asked.
+///
+/// There is no limit of TCP's on bytes that stay unacknowledged: it would also end a party that computes and reads nothing.
+pub(super) fn pass_on(
+    meeting: &Meeting,
+    side: usize,
+    rate: Option<&Rate>,
+    patience: &dyn Fn(&Meeting) -> Duration,
+) {
     let [from, to] = [&*meeting.sockets[side], &*meeting.sockets[1 - side]];
     // Where the buffer is smaller than the rate of a second, nobody waits for long.
     let length = rate.map_or(BUFFER, |rate| BUFFER.min(usize::try_from(rate.a_second).unwrap_or(BUFFER)));
     let mut buffer = vec![0; length];
     let outcome = loop {
-        match patiently(meeting, idle, || (&*from).read(&mut buffer)) {
-            Ok(0) => break to.shutdown(Shutdown::Write),
+        match patiently(meeting, patience, || (&*from).read(&mut buffer)) {
+            Ok(0) => {
+                meeting.closes();
+                break to.shutdown(Shutdown::Write);
+            }
             Ok(length) => {
                 meeting.passed(side, length);
                 if let Some(rate) = rate {
@@ -54,7 +65,7 @@ pub(super) fn pass_on(meeting: &Meeting, side: usize, rate: Option<&Rate>, idle:
                     if left.is_empty() {
                         break Ok(());
                     }
-                    match patiently(meeting, idle, || (&*to).write(left)) {
+                    match patiently(meeting, patience, || (&*to).write(left)) {
                         Ok(length) => left = &left[length..],
                         Err(error) => break Err(error),
                     }
@@ -74,14 +85,14 @@ pub(super) fn pass_on(meeting: &Meeting, side: usize, rate: Option<&Rate>, idle:
 /// Tries again after each time-out of the socket, while bytes go through the pair in either direction.
 fn patiently(
     meeting: &Meeting,
-    idle: Duration,
+    patience: &dyn Fn(&Meeting) -> Duration,
     mut act: impl FnMut() -> io::Result<usize>,
 ) -> io::Result<usize> {
     loop {
         match act() {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                if meeting.idle() >= idle {
+                if meeting.idle() >= patience(meeting) {
                     return Err(ErrorKind::TimedOut.into());
                 }
             }

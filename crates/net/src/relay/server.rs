@@ -35,7 +35,8 @@ const STACK: usize = 512 << 10;
 pub type OnRelayEvent<'a> = &'a (dyn Fn(RelayEvent) + Sync);
 
 /// Relays streams of the allowed keys at the address `listen` until `stop` is cancelled. Then it takes no more streams and
-/// sends away those that wait; it returns when the last pair has ended.
+/// sends away those that wait; it returns when the last pair has ended. A pair through which nothing goes any more ends soon
+/// ([`Times::silence`]).
 ///
 /// `rng` decides who has to leave a full door.
 ///
@@ -61,6 +62,7 @@ pub fn serve(
         an_address: rules.handshakes_an_address,
         visitors: Mutex::new(Visitors::with_seats(rules.handshakes)),
         pairing: Pairing::new(rules),
+        stop,
         on_event,
     };
     thread::scope(|scope| {
@@ -78,6 +80,7 @@ struct Relay<'a> {
     an_address: usize,
     visitors: Mutex<Visitors>,
     pairing: Pairing,
+    stop: &'a CancelToken,
     on_event: OnRelayEvent<'a>,
 }
 
@@ -379,12 +382,18 @@ impl Relay<'_> {
     }
 
     fn pass_on(&self, meeting: &Meeting, side: usize) {
-        let (pair, socket, idle) = (meeting.pair, &meeting.sockets[side], Some(self.times.idle));
+        let (pair, socket, times) = (meeting.pair, &meeting.sockets[side], &self.times);
         if side == 1 {
             (self.on_event)(RelayEvent::Paired(pair));
         }
-        match socket.set_read_timeout(idle).and_then(|()| socket.set_write_timeout(idle)) {
-            Ok(()) => pass_on(meeting, side, self.pairing.rate(&pair.keys[side]), self.times.idle),
+        // A machine that lost power keeps its half of a pair, and the relay's end, no longer than a living one would.
+        let patience = |meeting: &Meeting| match meeting.is_closing() || self.stop.is_cancelled() {
+            true => times.silence.min(times.idle),
+            false => times.idle,
+        };
+        let tick = Some(times.beat.min(times.silence).min(times.idle));
+        match socket.set_read_timeout(tick).and_then(|()| socket.set_write_timeout(tick)) {
+            Ok(()) => pass_on(meeting, side, self.pairing.rate(&pair.keys[side]), &patience),
             Err(_) => meeting.cut(),
         }
         if meeting.end() {

@@ -5,7 +5,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -166,6 +166,8 @@ pub(super) struct Meeting {
     bytes: [AtomicU64; 2],
     /// Milliseconds from the start to the last byte.
     heard: AtomicU64,
+    /// A side has sent all.
+    closing: AtomicBool,
 }
 
 #[derive(Default)]
@@ -189,6 +191,7 @@ impl Meeting {
             started: Instant::now(),
             bytes: [AtomicU64::new(0), AtomicU64::new(0)],
             heard: AtomicU64::new(0),
+            closing: AtomicBool::new(false),
         }
     }
 
@@ -239,6 +242,16 @@ impl Meeting {
     pub(super) fn passed(&self, side: usize, bytes: usize) {
         self.bytes[side].fetch_add(bytes as u64, Relaxed);
         self.heard.fetch_max(self.millis(), Relaxed);
+    }
+
+    /// A side has sent all. The other has its time from now on.
+    pub(super) fn closes(&self) {
+        self.heard.fetch_max(self.millis(), Relaxed);
+        self.closing.store(true, Relaxed);
+    }
+
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Relaxed)
     }
 
     /// Since the last byte of either side.

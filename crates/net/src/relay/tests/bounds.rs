@@ -1,5 +1,7 @@
 //! Who gets service, and how much of it.
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
 use super::*;
 
 #[test]
@@ -137,6 +139,60 @@ fn a_key_that_is_not_on_the_list_keeps_no_seat() {
     let via = relay.via("");
     drop(pair([&via, &via], [&one, &two], PATIENCE));
     drop(strangers);
+    relay.end();
+}
+
+/// A machine that lost power closes nothing: here, a socket that nobody uses any more.
+#[test]
+fn flaw_half_of_a_pair_does_not_outlast_the_other_for_long() {
+    let (one, two) = (identity(), identity());
+    let relay = Running::start(&[&one, &two], |rules| (rules.max_streams, rules.times.silence) = (3, SOON));
+    for _ in 0..2 {
+        let (mut gone, dead) = thread::scope(|scope| {
+            let gone = scope.spawn(|| relay.join(&one, &two, "").unwrap());
+            let dead = relay.join(&two, &one, "").unwrap();
+            (gone.join().unwrap(), dead)
+        });
+        gone.write_all(b"x").unwrap();
+        // As long as both are there, silence is no end.
+        thread::sleep(2 * SOON);
+        gone.write_all(b"x").and_then(|()| gone.shutdown(Shutdown::Both)).unwrap();
+        relay.until(|event| matches!(event, RelayEvent::Ended { .. }));
+        drop(dead);
+    }
+    relay.end();
+}
+
+#[test]
+fn flaw_a_relay_that_stops_does_not_wait_for_a_pair_that_is_dead() {
+    let (one, two) = (identity(), identity());
+    let relay = Running::start(&[&one, &two], |rules| rules.times.silence = 5 * SOON);
+    let pairs = ["dead", "alive"].map(|run| {
+        thread::scope(|scope| {
+            let here = scope.spawn(|| relay.join(&one, &two, run).unwrap());
+            (relay.join(&two, &one, run).unwrap(), here.join().unwrap())
+        })
+    });
+    let [dead, (mut here, mut there)] = pairs;
+    relay.until(|event| matches!(event, RelayEvent::Paired(_)));
+    relay.until(|event| matches!(event, RelayEvent::Paired(_)));
+    relay.stop.cancel();
+    relay.until(|event| matches!(event, RelayEvent::Draining { streams: 4 }));
+    let over = AtomicBool::new(false);
+    let ended = thread::scope(|scope| {
+        scope.spawn(|| {
+            let begun = Instant::now();
+            while !over.load(Relaxed) && begun.elapsed() < 2 * PATIENCE {
+                here.write_all(b"x").and_then(|()| there.read_exact(&mut [0])).unwrap();
+                thread::sleep(SOON / 8);
+            }
+        });
+        let ended = relay.until(|event| matches!(event, RelayEvent::Ended { .. }));
+        over.store(true, Relaxed);
+        ended
+    });
+    assert!(matches!(ended, RelayEvent::Ended { bytes: [0, 0], .. }), "{ended:?}");
+    drop(dead);
     relay.end();
 }
 
