@@ -198,6 +198,22 @@ fn nobody_listening_is_reported_after_the_wait() {
     assert_eq!(error.fault(), Fault::Partner);
 }
 
+/// Whoever only looks whether the port is open is no news. Should the partner not come, it is counted.
+#[test]
+fn flaw_who_comes_and_leaves_without_a_word_is_not_told_of() {
+    let (one, two) = identities();
+    let listener = Listener::start(Some((one, key(&two))), options(Duration::from_secs(2)));
+    let address = listener.address;
+    drop(TcpStream::connect(address).unwrap());
+    // Until it has been noticed.
+    thread::sleep(Duration::from_millis(300));
+    TcpStream::connect(address).unwrap().write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let told = listener.events.recv().unwrap();
+    assert!(matches!(told, NetEvent::StrangerDropped { reason: StrangerReason::NotVesica, .. }), "{told:?}");
+    let error = listener.outcome().map(drop).unwrap_err();
+    assert!(matches!(&error, NetError::NobodyCame { others, .. } if others.count == 2), "{error:?}");
+}
+
 #[test]
 fn nobody_coming_is_reported_after_the_wait() {
     let (one, two) = identities();

@@ -60,7 +60,7 @@ impl State {
         self.stop.load(Relaxed)
     }
 
-    fn is(&self, stage: Stage) -> bool {
+    pub(crate) fn is(&self, stage: Stage) -> bool {
         self.stage.load(Relaxed) == stage as u8
     }
 }

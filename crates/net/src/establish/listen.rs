@@ -18,7 +18,7 @@ use socket2::{Domain, Socket, Type};
 
 use super::connect::timespec;
 use super::door::{Visitor, Visitors};
-use super::handshake::{Trouble, shake_hands};
+use super::handshake::{Stage, Trouble, shake_hands};
 use super::names::{Unresolved, resolve};
 use super::tls::{Role, Tls};
 use super::{
@@ -76,13 +76,14 @@ pub(super) fn gather(
         }
         while let Ok(report) = door.reports.try_recv() {
             match door.judge(report, patience.left().is_zero())? {
-                Ok(channel) => {
+                Verdict::Partner(channel) => {
                     if let Some(peer) = channel.peer_address() {
                         on_event(NetEvent::Connected { peer });
                     }
                     met.add(channel);
                 }
-                Err(event) => on_event(event),
+                Verdict::Other(event) => on_event(event),
+                Verdict::Nobody => {}
             }
             if met.is_complete() {
                 return Ok(Some(met.into_connections()));
@@ -111,8 +112,8 @@ pub(super) fn take_all(
         door.let_in(listener, rng, &patience)?;
         while let Ok(report) = door.reports.try_recv() {
             match door.judge(report, false) {
-                Ok(Ok(channel)) => each(channel),
-                Ok(Err(_)) => {}
+                Ok(Verdict::Partner(channel)) => each(channel),
+                Ok(Verdict::Other(_) | Verdict::Nobody) => {}
                 Err(error) if error.fault() == Fault::Partner => {}
                 Err(error) => return Err(error),
             }
@@ -234,7 +235,18 @@ struct Door {
 struct Report {
     number: u64,
     from: SocketAddr,
+    /// It said nothing whole.
+    mute: bool,
     outcome: Result<Connection, Trouble>,
+}
+
+/// Who a visitor was.
+enum Verdict {
+    Partner(Connection),
+    /// Somebody to be told of.
+    Other(NetEvent),
+    /// Whoever looks whether somebody listens here: a port scanner, a health check, or whoever sets up this run's network.
+    Nobody,
 }
 
 impl Door {
@@ -317,7 +329,7 @@ impl Door {
             let proven = shake_hands(&socket, Role::Server, tls.as_deref(), nonce, deadline, &stop, &reached);
             let outcome = proven.and_then(|proven| opener.open(proven));
             // Nobody listens any more once the partner has come, and a full pipe has rung already.
-            let _ = sender.send(Report { number, from, outcome });
+            let _ = sender.send(Report { number, from, mute: state.is(Stage::Silent), outcome });
             let _ = (&*rope).write(&[0]);
         };
         let thread = thread::Builder::new().name("vesica-net-visitor".into()).stack_size(STACK);
@@ -328,24 +340,24 @@ impl Door {
         }
     }
 
-    /// The partner, or somebody else to be told of, or an end to the waiting. `over`: there is no time for another.
-    fn judge(&mut self, report: Report, over: bool) -> Result<Result<Connection, NetEvent>, NetError> {
+    /// Who it was, or an end to the waiting. `over`: there is no time for another.
+    fn judge(&mut self, report: Report, over: bool) -> Result<Verdict, NetError> {
         self.visitors.remove(report.number);
         let reason = match report.outcome {
-            Ok(channel) => return Ok(Ok(channel)),
+            Ok(channel) => return Ok(Verdict::Partner(channel)),
             Err(Trouble::Version(theirs)) => {
                 return Err(NetError::VersionMismatch { mine: hello::VERSION, theirs });
             }
-            Err(Trouble::LeftEarly) => return Ok(Err(self.gone())),
+            Err(Trouble::LeftEarly) => return Ok(Verdict::Other(self.gone())),
             Err(Trouble::Ours(NetError::Channel(
                 ChannelError::Silent { .. } | ChannelError::Unanswered { .. },
             ))) if !over => {
-                return Ok(Err(self.gone()));
+                return Ok(Verdict::Other(self.gone()));
             }
             // A crowd took the threads that its connection needs.
             Err(Trouble::Ours(NetError::Channel(ChannelError::System { .. }))) if !over => {
                 self.visitors.full(report.number as u32);
-                return Ok(Err(self.gone()));
+                return Ok(Verdict::Other(self.gone()));
             }
             Err(Trouble::Ours(error)) => return Err(error),
             Err(Trouble::OtherKey(key)) => StrangerReason::OtherKey(key),
@@ -355,7 +367,10 @@ impl Door {
             Err(Trouble::ClosedEarly | Trouble::Io(_)) => StrangerReason::ClosedEarly,
         };
         self.others.add(reason.clone());
-        Ok(Err(NetEvent::StrangerDropped { from: report.from, reason }))
+        if report.mute && reason == StrangerReason::ClosedEarly {
+            return Ok(Verdict::Nobody);
+        }
+        Ok(Verdict::Other(NetEvent::StrangerDropped { from: report.from, reason }))
     }
 
     /// The partner was here and went without a word; it may come again.
