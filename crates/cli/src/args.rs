@@ -160,7 +160,7 @@ pub(crate) struct Send {
 #[derive(Args)]
 #[command(after_help = ASSIST, next_help_heading = "The two parties", override_usage = "vesica assist --listen <ADDR> --peer <PUBKEY> --peer <PUBKEY> [OPTIONS]")]
 pub(crate) struct Assist {
-    /// Wait for the parties at this address: HOST:PORT, or :PORT for all addresses of this machine
+    /// Wait for the parties at this address: HOST:PORT, or :PORT for all IPv4 addresses of this machine ([::]:PORT for IPv6)
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: String,
     /// My identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in $XDG_CONFIG_HOME or ~/.config]
@@ -176,7 +176,7 @@ pub(crate) struct Assist {
 #[derive(Args)]
 #[command(after_help = RELAY)]
 pub(crate) struct Relay {
-    /// Wait for the parties at this address: HOST:PORT, or :PORT for all addresses of this machine
+    /// Wait for the parties at this address: HOST:PORT, or :PORT for all IPv4 addresses of this machine ([::]:PORT for IPv6)
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: String,
     /// This relay's identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in $XDG_CONFIG_HOME or ~/.config]
@@ -266,7 +266,7 @@ pub(crate) struct TableOptions {
 #[derive(Args)]
 #[command(next_help_heading = "The partner", group = ArgGroup::new("address").args(["listen", "connect", "via"]).required(true))]
 pub(crate) struct PartnerOptions {
-    /// Wait for the partner at this address: HOST:PORT, or :PORT for all addresses of this machine
+    /// Wait for the partner at this address: HOST:PORT, or :PORT for all IPv4 addresses of this machine ([::]:PORT for IPv6)
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
     /// Connect to the partner at this address: HOST:PORT
