@@ -1,16 +1,24 @@
 //! `vesica relay`: from arguments to an exit code.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use vesica::channel::CancelToken;
 use vesica::protocols::Phase;
 use vesica::relay::{RelayJob, RelayNotice};
-use vesica::{Error, output_paths, partner, randomness};
+use vesica::{Error, Kind, Side, output_paths, partner, randomness};
 
 use crate::args::Relay;
 use crate::events::Events;
 use crate::screen::{self, say};
 use crate::{signals, system};
+
+/// What ends the relay. The thread that writes the events may outlive it, where nobody takes them.
+static STOP: LazyLock<CancelToken> = LazyLock::new(CancelToken::new);
+
+fn stopped() -> bool {
+    STOP.is_cancelled()
+}
 
 /// `vesica relay`.
 pub(crate) fn run(args: &Relay) -> u8 {
@@ -24,8 +32,7 @@ pub(crate) fn run(args: &Relay) -> u8 {
 }
 
 fn relay(args: &Relay) -> Result<(), Error> {
-    let stop = CancelToken::new();
-    signals::watch_service(&stop)
+    signals::watch_service(&STOP)
         .map_err(|error| Error::resources(Phase::Prepare, "cannot watch signals", &error))?;
     let identity = partner::identity(args.identity.as_deref())?;
     let streams = args.max_streams.min(room_for_streams());
@@ -34,16 +41,22 @@ fn relay(args: &Relay) -> Result<(), Error> {
         args.identity.clone().or_else(|| partner::default_identity().ok()).into_iter().collect();
     protected.extend(args.allow.iter().filter_map(|key| key.strip_prefix('@')).map(PathBuf::from));
     let [_, place] = output_paths::check(None, [None, args.events.as_deref()], &protected)?;
-    let cancelled = || stop.is_cancelled();
-    let events = Events::open(place, &cancelled).map_err(|error| Error::log(Phase::Prepare, &error))?;
+    let events = Events::open(place, &stopped).map_err(|error| Error::log(Phase::Prepare, &error))?;
+    if streams < PAIR {
+        let message = "this process may have too few files open for a single pair of connections".into();
+        let remedy = "raise the limit on open files (`ulimit -n`)".into();
+        let (side, phase, kind) = (Side::Ours, Phase::Prepare, Kind::Resources);
+        return Err(Error { side, phase, kind, message, remedy });
+    }
     if streams < args.max_streams && !args.quiet {
         say(&format!(
             "at most {streams} connections at once: this process may have no more files open (`ulimit -n`)"
         ));
     }
-    job.run(&stop, &mut randomness()?, &|notice| {
+    let quiet = args.quiet;
+    job.run(&STOP, &mut randomness()?, move |notice| {
         events.write_line(|started| notice.to_json_line(started));
-        if !args.quiet {
+        if !quiet {
             show(notice);
         }
     })
@@ -51,6 +64,8 @@ fn relay(args: &Relay) -> Result<(), Error> {
 
 /// Descriptors beside those of connections.
 const SPARE: u64 = 16;
+/// The fewest streams with which two parties can meet.
+const PAIR: usize = 2;
 
 /// How many streams have a descriptor each, if this process takes all that the system lets it have. Half of them are for
 /// handshakes, so that a party without room is told so.

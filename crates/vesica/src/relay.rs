@@ -1,8 +1,9 @@
 //! A relay for `vesica relay`: two parties of whom neither can listen meet there. See [`vesica_net::relay`].
 //!
 //! A log of a relay holds 8 characters of keys and labels. Neither strangers nor a key on the list can fill the disk with
-//! it.
+//! it. No party waits for whoever reads it.
 
+mod queue;
 mod told;
 
 use std::path::Path;
@@ -21,6 +22,7 @@ use crate::error::Error;
 use crate::partner::{PRIVATE, is_private, named_key, read_small};
 use crate::report::json_line;
 use crate::strangers::Strangers;
+use queue::Queue;
 use told::{Telling, Told};
 
 /// The most bytes that a list of keys may have: more than ten thousand keys.
@@ -104,10 +106,12 @@ pub enum RelayNotice {
         #[serde(flatten)]
         part: Option<PartNotice>,
     },
-    /// Streams of a key waited, left, were paired or ended more often than is told of one by one.
+    /// Streams of a key waited, left, were paired or ended more often than is told of one by one; or more was to be told than
+    /// whoever reads this has taken.
     LeftOut {
-        /// Whose.
-        key: String,
+        /// Whose; none where the reader is too slow.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
         /// How often since this was last told.
         events: u64,
     },
@@ -165,7 +169,8 @@ impl RelayJob {
         Ok(RelayJob { listen, identity, rules: Rules::shared(keys, rate, max_streams) })
     }
 
-    /// Relays until `stop` is cancelled, and then until the last pair has ended. `on_notice` is called from many threads.
+    /// Relays until `stop` is cancelled, and then until the last pair has ended. `on_notice` is called from one thread, which may
+    /// take its time: what it does not take is left out, and it is left behind if it does not return.
     ///
     /// # Errors
     /// If it cannot listen.
@@ -173,12 +178,16 @@ impl RelayJob {
         self,
         stop: &CancelToken,
         rng: &mut dyn CryptoRng,
-        on_notice: &(dyn Fn(&RelayNotice) + Sync),
+        on_notice: impl FnMut(&RelayNotice) + Send + 'static,
     ) -> Result<(), Error> {
-        let log = Log { own: *self.identity.public_key(), limits: Mutex::default(), on_notice };
+        let queue = Queue::start(on_notice)
+            .map_err(|error| Error::resources(Phase::Prepare, "cannot start a thread", &error))?;
+        let on_notice = |notice| queue.put(notice);
+        let log = Log { own: *self.identity.public_key(), limits: Mutex::default(), on_notice: &on_notice };
         let on_event = |event| log.tell(event, Instant::now());
         let ended = serve(&self.listen, &self.identity, self.rules, stop, rng, &on_event);
         log.close();
+        queue.close();
         ended.map_err(|error| Error::net(Phase::Connect, &error))
     }
 }
@@ -187,7 +196,7 @@ impl RelayJob {
 struct Log<'a> {
     own: PublicKey,
     limits: Mutex<Limits>,
-    on_notice: &'a (dyn Fn(&RelayNotice) + Sync),
+    on_notice: &'a (dyn Fn(RelayNotice) + Sync),
 }
 
 /// What is left out: who has been told of how often.
@@ -205,12 +214,12 @@ impl Log<'_> {
     fn tell(&self, event: RelayEvent, now: Instant) {
         let telling = key_of(&event).map(|key| (key, self.limits().told.one_more(key, now)));
         if let Some((key, Telling { left_out: Some(events), .. })) = telling {
-            (self.on_notice)(&RelayNotice::LeftOut { key: key.short(), events });
+            (self.on_notice)(RelayNotice::LeftOut { key: Some(key.short()), events });
         }
         if telling.is_none_or(|(_, telling)| telling.event)
             && let Some(notice) = self.notice(event, now)
         {
-            (self.on_notice)(&notice);
+            (self.on_notice)(notice);
         }
     }
 
@@ -218,7 +227,7 @@ impl Log<'_> {
     fn close(self) {
         let Limits { told, .. } = self.limits.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (key, events) in told.rest() {
-            (self.on_notice)(&RelayNotice::LeftOut { key: key.short(), events });
+            (self.on_notice)(RelayNotice::LeftOut { key: Some(key.short()), events });
         }
     }
 
@@ -331,7 +340,7 @@ mod tests {
     /// The notices of so many events, all at once.
     fn notices(events: impl IntoIterator<Item = RelayEvent>) -> Vec<RelayNotice> {
         let (notices, own) = (Mutex::new(Vec::new()), PublicKey::from_bytes([9; 32]));
-        let on_notice = |notice: &RelayNotice| notices.lock().unwrap().push(notice.clone());
+        let on_notice = |notice: RelayNotice| notices.lock().unwrap().push(notice);
         let log = Log { own, limits: Mutex::default(), on_notice: &on_notice };
         let now = Instant::now();
         events.into_iter().for_each(|event| log.tell(event, now));
@@ -376,7 +385,7 @@ mod tests {
                 "{other:?}"
             );
             let left_out = 1_000_000 - of_key.len() as u64;
-            assert_eq!(*rest, RelayNotice::LeftOut { key: key.short(), events: left_out });
+            assert_eq!(*rest, RelayNotice::LeftOut { key: Some(key.short()), events: left_out });
         }
     }
 }

@@ -52,7 +52,7 @@ fn until(scene: &Scene, file: &str, words: &str) {
     }
 }
 
-fn pipe(scene: &Scene, name: &str) {
+pub(crate) fn pipe(scene: &Scene, name: &str) {
     assert!(Command::new("mkfifo").args(["-m", "600"]).arg(scene.path(name)).status().unwrap().success());
 }
 

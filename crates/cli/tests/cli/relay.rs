@@ -6,6 +6,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Command;
 use std::thread;
 
+use super::endings::pipe;
 use crate::common::{Ended, Party, RECEIVER, SENDER, Scene, nothing_lost, plain_join, scene, with};
 use rustix::process::Signal;
 
@@ -136,15 +137,40 @@ fn wrong_usage_is_told_before_anybody_is_met() {
 #[test]
 fn a_relay_with_few_descriptors_says_how_many_connections_it_takes() {
     let scene = scene(3);
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -n 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_vesica")]);
-    let args = ["relay", "--listen", "127.0.0.1:0", "--identity", "helper.pem"];
-    let allow = ["--allow", &scene.receiver_key, "--allow", &scene.sender_key];
-    let mut relay = scene.start_as(shell, &with(&args, &allow));
+    let start = |limit: u32| {
+        let mut shell = Command::new("sh");
+        let script = format!("ulimit -n {limit}; exec \"$0\" \"$@\"");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_vesica")]);
+        let args = ["relay", "--listen", "127.0.0.1:0", "--identity", "helper.pem"];
+        let allow = ["--allow", &scene.receiver_key, "--allow", &scene.sender_key];
+        scene.start_as(shell, &with(&args, &allow))
+    };
+    start(32).end().expect(71, &["too few files open", "`ulimit -n`"]);
+    let mut relay = start(64);
     relay.wait_for("at most 16 connections at once");
     relay.wait_for("listening on ");
     relay.signal(Signal::TERM);
     relay.end().expect(0, &["stopping"]);
+}
+
+/// Whoever reads the events may stop: parties are served all the same, and a signal ends the relay.
+#[test]
+fn flaw_a_reader_of_the_events_that_stops_holds_up_no_party() {
+    let scene = scene(9);
+    pipe(&scene, "events");
+    // Both ends, so that opening it waits for nobody.
+    let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NONBLOCK;
+    let held = rustix::fs::open(scene.path("events"), flags, rustix::fs::Mode::empty()).unwrap();
+    let (relay, address) = relay(&scene, "127.0.0.1:0", &["--events", "events"]);
+    // From here on it takes nothing more.
+    while rustix::io::write(&held, &[b' '; 1 << 12]).is_ok() {}
+    while rustix::io::write(&held, b" ").is_ok() {}
+    let [receiver, sender] = meeting(&scene, &address);
+    let receiver = scene.start(&with(&receiver, &["--timeout", "20s"]));
+    scene.run(&with(&sender, &["--timeout", "20s"])).expect(0, &[]);
+    receiver.end().expect(0, &[]);
+    relay.signal(Signal::TERM);
+    relay.end().expect(0, &[]);
 }
 
 /// Somebody kills the relay before the run has begun, and starts it again.

@@ -1,0 +1,104 @@
+//! What a relay tells, on its way to whoever reads it: a reader that stops holds up nobody but itself.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::RelayNotice;
+
+/// Notices that may wait for the reader.
+const ROOM: usize = 1 << 12;
+/// How long the reader has for what is left when the relay ends.
+const LAST: Duration = Duration::from_secs(2);
+
+pub(super) struct Queue {
+    sender: SyncSender<RelayNotice>,
+    left_out: Arc<AtomicU64>,
+    /// It tells.
+    thread: JoinHandle<()>,
+}
+
+impl Queue {
+    /// Hands each notice to `tell`, on a thread of its own.
+    pub(super) fn start(mut tell: impl FnMut(&RelayNotice) + Send + 'static) -> io::Result<Self> {
+        let (sender, notices) = sync_channel(ROOM);
+        let left_out = Arc::<AtomicU64>::default();
+        let missing = left_out.clone();
+        let body = move || {
+            let tell_missing = |tell: &mut dyn FnMut(&RelayNotice)| match missing.swap(0, Relaxed) {
+                0 => {}
+                events => tell(&RelayNotice::LeftOut { key: None, events }),
+            };
+            while let Ok(notice) = notices.recv() {
+                tell(&notice);
+                tell_missing(&mut tell);
+            }
+            tell_missing(&mut tell);
+        };
+        let thread = thread::Builder::new().name("vesica-relay-log".into()).spawn(body)?;
+        Ok(Self { sender, left_out, thread })
+    }
+
+    /// Never waits.
+    pub(super) fn put(&self, notice: RelayNotice) {
+        if self.sender.try_send(notice).is_err() {
+            self.left_out.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Waits for the reader, and leaves it behind where it takes nothing.
+    pub(super) fn close(self) {
+        drop(self.sender);
+        let begun = Instant::now();
+        while !self.thread.is_finished() && begun.elapsed() < LAST {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    fn notice(number: usize) -> RelayNotice {
+        RelayNotice::TurnedAway { message: number.to_string() }
+    }
+
+    #[test]
+    fn flaw_a_reader_that_stops_holds_up_nobody_and_hears_how_much_it_missed() {
+        let ((open, shut), (sender, told)) = (channel::<()>(), channel());
+        // It stops at the first notice until all are there, or for long enough.
+        let mut stop = Some(shut);
+        let queue = Queue::start(move |notice| {
+            stop.take().into_iter().for_each(|shut| drop(shut.recv_timeout(Duration::from_secs(10))));
+            sender.send(notice.clone()).unwrap();
+        })
+        .unwrap();
+        let all = ROOM + 100;
+        (0..all).for_each(|number| queue.put(notice(number)));
+        drop(open);
+        queue.close();
+        let told: Vec<_> = told.iter().collect();
+        let left_out = |notice: &RelayNotice| match notice {
+            RelayNotice::LeftOut { key: None, events } => Some(*events as usize),
+            _ => None,
+        };
+        let missed: usize = told.iter().filter_map(left_out).sum();
+        let lines = told.iter().filter(|notice| left_out(notice).is_none()).count();
+        assert!(missed >= 99 && missed + lines == all, "{missed} and {lines}");
+    }
+
+    #[test]
+    fn a_reader_that_never_returns_is_left_behind() {
+        let (open, shut) = channel::<()>();
+        let queue = Queue::start(move |_| drop(shut.recv())).unwrap();
+        queue.put(notice(1));
+        queue.close();
+        drop(open);
+    }
+}
