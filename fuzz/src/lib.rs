@@ -19,6 +19,7 @@ mod parsers;
 mod parts;
 mod roles;
 mod seeds;
+mod spill;
 mod tables;
 
 use rand::rngs::StdRng;
@@ -56,5 +57,9 @@ impl Target {
 /// All targets. Those of the protocols come from the registry.
 pub fn targets() -> Vec<Target> {
     let parsers = parsers::targets().into_iter().chain(parts::targets()).chain(tables::targets());
-    parsers.chain([base::target()]).chain(roles::targets()).chain(helped::targets()).collect()
+    parsers
+        .chain([base::target(), spill::target()])
+        .chain(roles::targets())
+        .chain(helped::targets())
+        .collect()
 }

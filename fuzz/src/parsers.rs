@@ -9,7 +9,7 @@ use vesica_channel::Kind;
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_encode::items::{Encoding, Width};
 use vesica_net::relay::{Join, Label};
-use vesica_net::testing::{frame, frames, hello, join, replies, signs};
+use vesica_net::testing::{frame, frames, hello, join, records, replies, signs};
 use vesica_net::{Identity, PublicKey};
 use vesica_protocols::Role;
 use vesica_table::{Input, KeySpec, PairSpec, Request, Rule, Value};
@@ -27,6 +27,7 @@ pub(crate) fn targets() -> Vec<Target> {
         frames,
         Target::new("hello", say_hello, hellos(), 20000),
         Target::new("relay-join", read_join, joins(), 20000),
+        Target::new("relay-records", read_records, record_streams(), 5000),
         Target::new("relay-sign", read_signs, vec![vec![1, 1, 2, 3, 0], vec![2, 0xff, 0xff]], 20000),
         Target::new("relay-reply", read_replies, vec![vec![1, 1, 2, 0, 0, 0, 0], vec![3, 1], vec![4]], 20000),
         Target::new("terms", read_terms, terms(), 20000),
@@ -112,6 +113,24 @@ fn joins() -> Vec<Vec<u8>> {
         Join::Grant { run_key: key, tag: label },
     ];
     joins.map(|join| join.encode()).into()
+}
+
+/// A byte that says in which pieces they arrive, and records.
+fn record_streams() -> Vec<Vec<u8>> {
+    let long = [&[200, 23, 3, 3, 0x40, 0x10][..], &[1; 0x4010], &[21, 3, 3, 0, 2, 1, 0], b"bare"].concat();
+    vec![vec![1, 22, 3, 1, 0, 2, 5, 6, 23, 3, 3, 0, 0, 0], long, b"\x07HTTP/1.1 400 Bad Request".to_vec()]
+}
+
+/// Records come one by one, as they are, however they arrive.
+fn read_records(input: &[u8]) {
+    let Some((piece, bytes)) = input.split_first() else { return };
+    let found = records(bytes, usize::from(*piece));
+    for record in &found {
+        let length = usize::from(u16::from_be_bytes([record[3], record[4]]));
+        assert!(record.len() == 5 + length && length <= (1 << 14) + 256);
+    }
+    assert!(bytes.starts_with(&found.concat()));
+    assert_eq!(found, records(bytes, usize::MAX));
 }
 
 /// One form for one meaning; what follows a JOIN is not looked at.

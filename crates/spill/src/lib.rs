@@ -51,6 +51,8 @@ mod directory;
 mod error;
 mod store;
 mod system;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use bucket::{Bucket, Buckets};
 pub use cipher::Label;
