@@ -28,12 +28,12 @@ impl Records {
                 _ => HEAD,
             };
             let start = self.record.len();
-            if start >= HEAD && start == wanted {
-                return Ok(());
-            }
             let is_record = |head: &[u8]| matches!(head, [20..=24, 3, ..]) || head.len() < 2;
             if wanted > HEAD + LONGEST || !is_record(&self.record) {
                 return Err(ErrorKind::InvalidData.into());
+            }
+            if start >= HEAD && start == wanted {
+                return Ok(());
             }
             self.record.resize(wanted, 0);
             let read = source.read(&mut self.record[start..]);
@@ -152,7 +152,8 @@ mod tests {
 
     #[test]
     fn what_is_no_record_ends_before_memory_is_taken_for_it() {
-        for bytes in [&[23, 3, 3, 0x41, 1, 9, 9][..], b"SSH-2.0-OpenSSH"] {
+        // The last one would be a record without content.
+        for bytes in [&[23, 3, 3, 0x41, 1, 9, 9][..], b"SSH-2.0-OpenSSH", &[0; 7]] {
             let mut records = Records::default();
             let error = records.next(&mut &*bytes).unwrap_err();
             assert_eq!((error.kind(), records.record.len()), (ErrorKind::InvalidData, HEAD));
