@@ -401,3 +401,27 @@ fn columns<const W: usize>(pads: &[[Block; W]], width: usize) -> Vec<Bits> {
     });
     bits.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers of OTs start at 0 under each label: a hash is used twice where two uses have one label.
+    #[test]
+    fn flaw_bits_and_strings_of_each_direction_have_pads_of_their_own() {
+        let context = Context::new(&[3; 32], "test", b"", 1, 1);
+        let pads = |party| {
+            let RandomOts { sent, received, .. } =
+                RandomOts::<(), (), 1>::new(&context, party, (), (), Demand::default());
+            [sent.bits, sent.strings, received.bits, received.strings].map(|mut pads| {
+                let mut row = [[Block::ZERO]];
+                pads.hash(&mut row);
+                row[0][0].to_u128()
+            })
+        };
+        let [mine, theirs] = [Party::Receiver, Party::Sender].map(pads);
+        assert_eq!(mine[..2], theirs[2..]);
+        assert_eq!(mine[2..], theirs[..2]);
+        assert_eq!(mine.iter().collect::<std::collections::HashSet<_>>().len(), 4);
+    }
+}

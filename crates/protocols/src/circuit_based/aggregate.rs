@@ -47,7 +47,7 @@ use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_circuit::gadgets::comparison_tree::greater_by_tree;
 use vesica_circuit::{Bits, Engine, Opening, Wires, bits};
-use vesica_crypto::hash::Label;
+use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::laplace;
 use vesica_ot::additive::{self, Products};
 use vesica_ot::security::{Security, SemiHonest};
@@ -404,7 +404,6 @@ fn selected(
     for (batch, range) in (0u64..).zip(group.batches()) {
         let context = run.context.derive(group.setups, &batch.to_le_bytes());
         let plan = &group.plan(range.len(), profile).with_threads(run.threads);
-        let of_number = |i: usize| context.derive(PRODUCTS, &(i as u64).to_le_bytes());
         if role == group.owner {
             let rows = &mut silent::Sender::<SemiHonest>::of_plan(&context, plan, channel, *rng)?;
             for (i, (share, &k)) in shares.iter_mut().zip(&group.moduli).enumerate() {
@@ -413,8 +412,11 @@ fn selected(
                     let mask = mask(range.start + j);
                     (number(i, range.start + j) ^ mask).wrapping_sub(mask)
                 };
-                let theirs =
-                    products(&of_number(i), k, &mut *rows, run).send(range.len(), signed, channel)?;
+                let theirs = products(&of_number(&context, i), k, &mut *rows, run).send(
+                    range.len(),
+                    signed,
+                    channel,
+                )?;
                 let mine = range.clone().fold(0u128, |sum, j| sum.wrapping_add(number(i, j) & mask(j)));
                 *share = share.wrapping_add(theirs).wrapping_add(mine);
                 run.advance(0)?;
@@ -423,8 +425,11 @@ fn selected(
             let rows = &mut silent::Receiver::<SemiHonest>::of_plan(&context, plan, channel, *rng)?;
             let choices = &bytes[range.start / 8..range.end.div_ceil(8)];
             for (i, (share, &k)) in shares.iter_mut().zip(&group.moduli).enumerate() {
-                let received =
-                    products(&of_number(i), k, &mut *rows, run).receive(range.len(), choices, channel)?;
+                let received = products(&of_number(&context, i), k, &mut *rows, run).receive(
+                    range.len(),
+                    choices,
+                    channel,
+                )?;
                 *share = share.wrapping_add(received);
                 run.advance(0)?;
             }
@@ -433,13 +438,13 @@ fn selected(
     Ok(shares)
 }
 
+/// The context of the products of number `i`, in that of their set-up: each numbers its OTs from 0.
+fn of_number(context: &Context, i: usize) -> Context {
+    context.derive(PRODUCTS, &(i as u64).to_le_bytes())
+}
+
 /// Products of a number over rows that several numbers take.
-fn products<'r, R>(
-    context: &vesica_crypto::hash::Context,
-    k: u32,
-    rows: &'r mut R,
-    run: &Run<'_>,
-) -> Products<&'r mut R> {
+fn products<'r, R>(context: &Context, k: u32, rows: &'r mut R, run: &Run<'_>) -> Products<&'r mut R> {
     Products::new(context, PRODUCTS, k, rows).with_threads(run.threads)
 }
 

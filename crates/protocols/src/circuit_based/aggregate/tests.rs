@@ -407,3 +407,16 @@ fn whatever_is_changed_on_the_wire_ends_the_run_or_is_seen() {
         }
     }
 }
+
+/// The products of the numbers of one set-up are masked by hashes, which number their inputs from 0.
+#[test]
+fn flaw_each_number_has_a_context_of_its_own() {
+    let setup = Context::new(&[3; 32], "test", b"", 1, 1);
+    let key = |i| {
+        let mut key = [0; 32];
+        of_number(&setup, i).hash(PRODUCTS, b"", &mut key);
+        key
+    };
+    let keys: std::collections::HashSet<[u8; 32]> = (0..16).map(key).collect();
+    assert_eq!(keys.len(), 16);
+}

@@ -203,7 +203,7 @@ fn recv_notice(pairs: usize, channel: &mut dyn Channel) -> Result<Bits, Error> {
 mod tests {
     use super::*;
     use crate::protocol::Learns;
-    use crate::testing::{Case, planted, run_pair, shape};
+    use crate::testing::{Case, duel, planted, run_pair, shape};
     use rand::SeedableRng;
     use rand::rngs::StdRng;
     use vesica_encode::items::random_order;
@@ -247,5 +247,42 @@ mod tests {
         assert_eq!(ended.sender.unwrap().unwrap().rows(), sets.sender_rows);
         let most = super::super::ENTRY.bytes_to(crate::Role::Receiver, &shape(&sets, case));
         assert!(ended.traffic.payload_received * 4 < most * 3, "{}", ended.traffic.payload_received);
+    }
+
+    /// The positions of a party's items that match, as its partner sees them, do not follow from their places in its
+    /// table: half of 64 positions match, and two draws are the same with probability 2^-60.
+    #[test]
+    fn flaw_neither_party_is_told_where_matches_stand_in_the_others_table() {
+        let sets = &planted(64, 64, 32, 1);
+        for honest in [Role::Receiver, Role::Sender] {
+            // The partner, which leaves its own items in their order.
+            let partner = |ctx: &mut Ctx<'_, '_>| {
+                let (run, role) = (ctx.run, honest.other());
+                let items = if role == Role::Receiver { &sets.receiver } else { &sets.sender };
+                let (numbers, sigma) = numbers_of(run, items)?;
+                let circuit = EarlyReveal { run, role, mine: rows(&numbers, sigma as usize) };
+                let [receivers, senders] = evaluate(ctx, role, total(run), circuit)?.0;
+                Ok(if honest == Role::Receiver { receivers } else { senders })
+            };
+            let seen = |seed| {
+                let case = Case { learns: Learns::Both, seed, ..Case::default() };
+                let agreed = (&super::super::ENTRY, sets, case);
+                if honest == Role::Sender {
+                    let send = |ctx: &mut Ctx<'_, '_>| matched(ctx, honest, &sets.sender);
+                    duel(agreed, Box::new(partner), Box::new(send)).0.unwrap()
+                } else {
+                    let receive = |ctx: &mut Ctx<'_, '_>| matched(ctx, honest, &sets.receiver);
+                    duel(agreed, Box::new(receive), Box::new(partner)).1.unwrap()
+                }
+            };
+            let in_table = if honest == Role::Receiver { &sets.receiver_rows } else { &sets.sender_rows };
+            let in_table: Vec<bool> = (0..64).map(|row| in_table.contains(&row)).collect();
+            let [first, second] = [1, 2].map(seen);
+            assert_eq!(
+                [&first, &second].map(|seen| seen.iter().filter(|matched| **matched).count()),
+                [32; 2]
+            );
+            assert!(first != in_table && second != in_table && first != second, "what the {honest} shows");
+        }
     }
 }

@@ -197,6 +197,7 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> 
 #[cfg(test)]
 mod tests {
     use super::super::slots_of;
+    use super::super::tests::the_order_is_hidden;
     use super::*;
     use crate::parameters::Parameters;
     use crate::protocol::Sizes;
@@ -240,5 +241,16 @@ mod tests {
         assert_eq!(cost.count.select_ands, 32 * demand.strings);
         assert_eq!(demand.bits + cost.count.select_ands, cost.count.ands);
         assert_eq!(demand.private, [0, shuffle::swappers(256)]);
+    }
+
+    #[test]
+    fn flaw_where_the_matches_stood_stays_hidden() {
+        the_order_is_hidden(&ENTRY, |ctx, items| {
+            let (run, role) = (ctx.run, Role::Receiver);
+            let numbers = Sorted::new(run, items)?.rows();
+            let circuit = Shuffled { run, inputs: inputs_of(run, role, &numbers), controls: None };
+            let opened = gmw::evaluate(ctx, role, &cost(&Shape::of(run)), circuit)?;
+            Ok(opened_numbers(true, opened.unwrap_or_default()))
+        });
     }
 }

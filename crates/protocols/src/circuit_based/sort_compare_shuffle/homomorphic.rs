@@ -433,7 +433,10 @@ fn recv_decrypted(ctx: &mut Ctx<'_, '_>, plan: &Plan, secret: &SecretKey) -> Res
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{gates_are_counted, test_run};
+    use std::collections::HashSet;
+    use std::sync::Mutex;
+
+    use super::super::tests::{gates_are_counted, test_run, the_order_is_hidden};
     use super::*;
     use vesica_channel::{Channel, memory};
     use vesica_circuit::bits::rows;
@@ -521,5 +524,30 @@ mod tests {
             assert!((40.0..41.0).contains(&bits));
             assert!(plan.packed * plan.sigma as usize <= 3071 && plan.mask_bits + 2 < 3072);
         }
+    }
+
+    /// The sums that the receiver sees before the shuffle, and the order of what comes back.
+    #[test]
+    fn flaw_neither_sums_nor_their_order_tell_where_the_matches_stood() {
+        // One key for all runs: making it takes as long as a run.
+        let secret = SecretKey::generate(1024, &mut Prg::from_seed([2; 16]));
+        let seen = Mutex::new(Vec::new());
+        the_order_is_hidden(&ENTRY, |ctx, items| {
+            let (run, role) = (ctx.run, Role::Receiver);
+            let plan = Plan::new(run.sizes, &run.parameters)?;
+            ctx.channel.send(&secret.public().messages().to_be_bytes())?;
+            ctx.channel.flush()?;
+            let numbers = Sorted::new(run, items)?.rows();
+            let circuit = Shared { run, plan: &plan, role, numbers: &numbers, masks: None };
+            let sums = evaluate(ctx, role, gates(&Shape::of(run)).all(), circuit)?.unwrap().sums;
+            seen.lock().unwrap().extend(bits::numbers(&sums));
+            send_encrypted(ctx, &plan, &secret, &sums)?;
+            Ok(plan.unpack(&recv_decrypted(ctx, &plan, &secret)?).collect())
+        });
+        // A mask is below 2^w with probability 2^-40/m. Above w bits the sums are those of the masks, 48 bits each drawn
+        // for one slot of one run.
+        let seen = seen.into_inner().unwrap();
+        assert!(seen.iter().all(|sum| sum >> 12 > 0));
+        assert_eq!(seen.iter().map(|sum| sum >> 13).collect::<HashSet<_>>().len(), seen.len());
     }
 }

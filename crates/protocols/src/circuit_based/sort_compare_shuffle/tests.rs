@@ -7,7 +7,8 @@ use vesica_crypto::hash::Context;
 use vesica_encode::items::{Encoding, ItemsBuilder, OnDuplicates};
 
 use super::super::{Circuit, party};
-use crate::testing::{Case, Planted, planted_for, run_of, run_pair};
+use crate::testing::order::assert_hidden;
+use crate::testing::{Case, Planted, duel, planted_for, run_of, run_pair};
 
 fn native(sigma: u32) -> Parameters {
     Parameters { sigma: Some(sigma), ..Parameters::default() }
@@ -137,4 +138,33 @@ pub(super) fn gates_are_counted(
             }
         }
     }
+}
+
+/// Panics unless the order in which the receiver gets the slots, as `slots` gives them, says nothing about where they
+/// stood in the sorted list. The sender runs as it does outside of tests.
+pub(super) fn the_order_is_hidden(
+    entry: &Entry,
+    slots: impl Fn(&mut Ctx<'_, '_>, &Items) -> Result<Vec<u128>, Error> + Sync,
+) {
+    // Equal sets: every slot has a match, whose place in the sorted list is its rank. Few runs of many items, since
+    // base OTs take most of the time. Level 80, for the shorter key.
+    const ITEMS: usize = 160;
+    let parameters = Parameters { level: 80, ..native(12) };
+    let sets = &planted_for(&parameters, ITEMS, ITEMS, ITEMS, 1);
+    let (entry, slots) = (entry, &slots);
+    let places = |seed| {
+        let case = Case { parameters, seed, ..Case::default() };
+        let (seen, sent) = duel(
+            (entry, sets, case),
+            Box::new(move |ctx| slots(ctx, &sets.receiver)),
+            Box::new(move |ctx| entry.send(ctx, &sets.sender)),
+        );
+        sent.unwrap();
+        let seen = seen.unwrap();
+        let mut sorted = seen.clone();
+        sorted.sort_unstable();
+        let place = |number| seen.iter().position(|other| other == number).unwrap() as u32;
+        sorted.iter().map(place).collect()
+    };
+    assert_hidden(&(0..14).map(places).collect::<Vec<_>>());
 }

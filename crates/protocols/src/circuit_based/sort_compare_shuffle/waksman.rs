@@ -118,7 +118,7 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{gates_are_counted, in_the_clear, test_run};
+    use super::super::tests::{gates_are_counted, in_the_clear, test_run, the_order_is_hidden};
     use super::*;
     use crate::parameters::Parameters;
     use crate::protocol::Sizes;
@@ -157,5 +157,16 @@ mod tests {
         let theirs = Shuffled { run: &run, role: Role::Sender, numbers: &all, controls: Some(&controls) };
         let opened = numbers(&in_the_clear(mine, theirs).unwrap());
         assert_eq!(opened, order.iter().map(|slot| u128::from(*slot) + 1).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn flaw_where_the_matches_stood_stays_hidden() {
+        the_order_is_hidden(&ENTRY, |ctx, items| {
+            let (run, role) = (ctx.run, Role::Receiver);
+            let numbers = Sorted::new(run, items)?.rows();
+            let circuit = Shuffled { run, role, numbers: &numbers, controls: None };
+            let opened = evaluate(ctx, role, gates(&Shape::of(run)).all(), circuit)?;
+            Ok(opened_numbers(true, opened.unwrap_or_default()))
+        });
     }
 }

@@ -100,6 +100,25 @@ fn flaw_every_bin_has_a_target_of_its_own() {
     assert!(first.0.iter().all(|target| target >> plan.width().bits() == 0));
 }
 
+/// A sum's value in a bin is masked by a number that no other bin, sum or run has.
+#[test]
+fn flaw_every_bin_has_a_share_of_its_own_for_each_sum() {
+    let parameters = Parameters { result: ResultKind::Sums { columns: 2 }, ..Parameters::default() };
+    let shape = Shape { parameters, ..Shape::new(Sizes { receiver: 1000, sender: 10 }) };
+    let plan = Plan::new(&shape).unwrap();
+    let runs = [1, 2].map(|seed| Secrets::new(&plan, &mut Prg::from_seed([seed; 16])));
+    let shares: Vec<u128> =
+        runs.iter().flat_map(|run| &run.shares).flat_map(|share| share.0.to_vec()).collect();
+    let distinct: std::collections::HashSet<u128> = shares.iter().copied().collect();
+    assert_eq!((shares.len(), distinct.len()), (4 * plan.bins(), 4 * plan.bins()));
+    // As wide as the modulus.
+    let width = plan.programming.more_width.bits();
+    assert!(
+        shares.iter().all(|share| share >> width == 0)
+            && shares.iter().any(|share| share >> (width - 1) == 1)
+    );
+}
+
 #[test]
 fn a_million_items_take_less_than_eight_hundred_bits_each() {
     let sizes = Sizes { receiver: 1 << 20, sender: 1 << 20 };

@@ -181,8 +181,9 @@ fn further_values_are_there_where_the_first_is() {
     }
 }
 
-/// The bytes of a hint of these points: the same OPRF, the same values, another set or another stream.
-fn hint(names: &[String], stream: u64) -> Vec<u8> {
+/// The bytes of a hint of these points, with so many further values: the same OPRF, one value at all points, another
+/// set or another stream.
+fn hint(names: &[String], more: usize, value: u128, stream: u64) -> Vec<u8> {
     let sets = Planted {
         receiver: items(&["x"]),
         sender: items(names),
@@ -190,6 +191,7 @@ fn hint(names: &[String], stream: u64) -> Vec<u8> {
         sender_rows: Vec::new(),
     };
     let agreed = programming(&sets);
+    let agreed = Programming { more, more_width: agreed.width, ..agreed };
     let (hint, sent) = duel(
         (&ENTRY, &sets, Case::default()),
         Box::new(|ctx| {
@@ -204,8 +206,7 @@ fn hint(names: &[String], stream: u64) -> Vec<u8> {
             let keys = keys_of(ctx, &sets.sender);
             let oprf = ideal_oprf::IdealSender { functions: FUNCTIONS };
             let sender = Sender { run: ctx.run, programming: agreed, oprf, rng: Prg::fork([3; 16], stream) };
-            // One value for all points: only the mask makes them look random.
-            sender.program(&sets.sender, &keys, |_, _, _| 5, ctx.channel)
+            sender.program(&sets.sender, &keys, |_, _, _| value, ctx.channel)
         }),
     );
     sent.unwrap();
@@ -215,7 +216,8 @@ fn hint(names: &[String], stream: u64) -> Vec<u8> {
 #[test]
 fn flaw_the_hint_looks_random_whatever_is_programmed() {
     let names: Vec<String> = (0..400).map(|i| format!("{i}@example.org")).collect();
-    let hint = hint(&names, 1);
+    // One value for all points: only the mask makes them look random.
+    let hint = hint(&names, 0, 5, 1);
     let mut columns = Vec::new();
     assert!(unpack(&hint[16..], programming_columns(400), 61, &mut columns));
     let columns: Vec<u64> = columns.into_iter().map(|column| column as u64).collect();
@@ -243,6 +245,51 @@ fn flaw_the_hint_looks_random_whatever_is_programmed() {
         Box::new(|_| Ok(())),
     );
     looked.0.unwrap();
+}
+
+/// A receiver that knows the value at its own point of a bin must not learn from it what another value is masked by,
+/// there or elsewhere: it would test guesses of the sender's other items.
+#[test]
+fn flaw_each_value_at_a_point_has_a_mask_of_its_own() {
+    const VALUES: usize = 3;
+    let names: Vec<String> = (0..50).map(|i| format!("{i}@example.org")).collect();
+    // All values are zero: the points hold the masks themselves.
+    let hint = hint(&names, VALUES - 1, 0, 1);
+    let mut seed = Block::ZERO;
+    seed.as_mut_bytes().copy_from_slice(&hint[..16]);
+    let store = Band::new(3 * names.len(), seed).unwrap();
+    let sets = Planted { sender: items(&names), ..planted(1, 1, 1, 1) };
+    let looked = duel::<(), ()>(
+        (&ENTRY, &sets, Case::default()),
+        Box::new(|ctx| {
+            // The points under function 0.
+            let keys = keys_of(ctx, &items(&names));
+            let mut masks = std::collections::HashSet::new();
+            let tables: Vec<&[u8]> = hint[16..].chunks(packed_bytes(store.columns(), 61)).collect();
+            assert_eq!(tables.len(), VALUES);
+            for table in tables {
+                let mut columns = Vec::new();
+                assert!(unpack(table, store.columns(), 61, &mut columns));
+                let columns: Vec<u64> = columns.into_iter().map(|column| column as u64).collect();
+                let mut found = vec![0; keys.len()];
+                store.decode(1, &columns, &keys, &mut found);
+                masks.extend(found);
+            }
+            assert_eq!(masks.len(), VALUES * names.len());
+            Ok(())
+        }),
+        Box::new(|_| Ok(())),
+    );
+    looked.0.unwrap();
+}
+
+/// The store of a hint is built with all but a probability of 2^-40 over its seed, for points that are fixed before.
+#[test]
+fn flaw_every_hint_has_a_seed_of_its_own() {
+    let names: Vec<String> = (0..5).map(|i| format!("{i}@example.org")).collect();
+    let seeds: std::collections::HashSet<Vec<u8>> =
+        (0..4).map(|stream| hint(&names, 0, 5, stream)[..16].to_vec()).collect();
+    assert_eq!(seeds.len(), 4);
 }
 
 fn programming_columns(items: usize) -> usize {
