@@ -3,13 +3,15 @@
 //!
 //! **Security:** semi-honest, given OT, in the model of a random function that half gates need. Leaks n_r and
 //! n_s, which the circuit itself hides. A set is a row of bits and may be any: a receiver whose row is all ones
-//! learns X. So it suits parties who trust each other to enter their true sets, or a run with `--audit-max`,
-//! which reveals no intersection larger than was agreed ([`audit`]).
+//! learns X, row by row of 2^20 numbers, and may choose a later row by what it has learnt of earlier ones. So it
+//! suits parties who trust each other to enter their true sets, or a run with `--audit-max`, which reveals no
+//! intersection larger than was agreed ([`audit`]), and nothing before its last row.
 //!
 //! The variant `malicious-ot` ([`engines`]) keeps both parties' items private from a partner that cheats, but for a
-//! receiver's choice of its row: it learns which numbers of that row the sender has. A sender that cheats learns
-//! nothing, but what the receiver then takes for the result may be wrong. If the receiver lets the sender know anything
-//! about the result, by its later conduct too, that may tell the sender about the receiver's items.
+//! receiver's choice of its row: it learns which numbers of that row the sender has, each 2^20 of them before it chooses
+//! the next. A sender that cheats learns nothing, but what the receiver then takes for the result may be wrong. If the
+//! receiver lets the sender know anything about the result, by its later conduct too, that may tell the sender about the
+//! receiver's items.
 //!
 //! Source: HEK12 §3; the audit §6; the variant §2.
 //!
@@ -23,7 +25,8 @@
 //!    with --audit-max N, after the last batch:
 //! 4.              ◄── gates: |X ∩ Y| > N? ──          2·κ/8 a gate, at most 2^σ + σ gates
 //!                 ◄── one bit each way ──►            1 and 1; if it is set, 5. opens zeros
-//! 5.              ◄── permute bits ──                 2^σ/8
+//! 5. without it, in each batch:
+//!                 ◄── permute bits ──                 2^σ/8 in all
 //!    (both learn) ── bits of the labels ──►           2^σ/8
 //! ```
 //!

@@ -13,8 +13,9 @@
 //! - Three hash functions have enough bins to do without a stash, and max_β is the least number that a proven
 //!   bound allows. `--paper-parameters`: two functions, 2.4·n_r bins, the stash of Table 4, max_β by Equation
 //!   (5).
-//! - Hashed items have ℓ' = max(ℓ, λ + 2⌈log2 n_s⌉ - 1) bits: two items of the sender with one number would
-//!   cancel out in the sum of a bin. (`--paper-parameters`: ℓ bits.)
+//! - Hashed items have ℓ' = max(ℓ, λ + 2⌈log2 n_s⌉ - 1) bits, as in `ot-phasing`, and ℓ would do: two items of the
+//!   sender with one number cancel out in the sum of a bin only where the receiver has that number too, and then one
+//!   of them looks like another item of the receiver. (`--paper-parameters`: ℓ bits.)
 //! - A slot of the stash is compared with the sender's whole set, and has a bit that says whether it is
 //!   occupied.
 //!
