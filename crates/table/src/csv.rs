@@ -451,7 +451,7 @@ pub(crate) fn without_line_end(record: &[u8]) -> &[u8] {
 }
 
 /// Finds the first violation of the RFC in a record, and its position.
-fn check(record: &[u8], delimiter: u8) -> Result<(), (usize, Syntax)> {
+pub(crate) fn check(record: &[u8], delimiter: u8) -> Result<(), (usize, Syntax)> {
     let stray = |at| (at, Syntax::StrayQuote { field: field_number(&record[..at], delimiter), column: None });
     let mut at = 0;
     while let Some(plain) = memchr2(b'"', b'\r', &record[at..]) {

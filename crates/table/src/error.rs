@@ -85,6 +85,14 @@ pub enum Syntax {
         /// Its column, if the header is known.
         column: Option<String>,
     },
+    /// A line that cannot be read, in a table that seems to have another delimiter.
+    #[error("this line cannot be read; the table looks separated by {name}: give `--delimiter {delimiter}`")]
+    OtherwiseSeparated {
+        /// The delimiter in words.
+        name: &'static str,
+        /// The same as an option takes it.
+        delimiter: Delimiter,
+    },
     /// A carriage return that ends no line.
     #[error("a carriage return without a line feed: lines must end in LF or CRLF")]
     BareReturn,

@@ -1,5 +1,6 @@
 //! Finds the key columns among the names of a table, and explains why one is missing.
 
+use crate::csv;
 use crate::dialect::Delimiter;
 use crate::error::{TableError, shown};
 use crate::key::KeySpec;
@@ -133,12 +134,22 @@ fn loosely(name: &[u8]) -> String {
         .collect()
 }
 
+/// The delimiters that tables have, and what they are called.
+const DELIMITERS: [(u8, &str); 4] =
+    [(b';', "semicolons"), (b'\t', "tabs"), (b'|', "vertical bars"), (b',', "commas")];
+
 /// The delimiter that a header of one column seems to have.
-pub(crate) fn delimiter(header: &[&[u8]]) -> Option<(&'static str, Delimiter)> {
+pub(crate) fn delimiter<N: AsRef<[u8]>>(header: &[N]) -> Option<(&'static str, Delimiter)> {
     let [only] = header else { return None };
-    let known = [(b';', "semicolons"), (b'\t', "tabs"), (b'|', "vertical bars"), (b',', "commas")];
-    let found = known.into_iter().find(|(byte, _)| only.contains(byte));
+    let found = DELIMITERS.into_iter().find(|(byte, _)| only.as_ref().contains(byte));
     found.and_then(|(byte, name)| Some((name, Delimiter::new(byte)?)))
+}
+
+/// The delimiter of a header that cannot be read with another one: with it, the line is well formed and has columns.
+pub(crate) fn delimiter_of_line(line: &[u8]) -> Option<(&'static str, Delimiter)> {
+    let reads = |(byte, _): &(u8, &str)| line.contains(byte) && csv::check(line, *byte).is_ok();
+    let (byte, name) = DELIMITERS.into_iter().find(reads)?;
+    Some((name, Delimiter::new(byte)?))
 }
 
 /// The columns that a name lists, if the header has all of them.

@@ -2,7 +2,7 @@
 //!
 //! Values appear only as masked samples. A user recognises the shape of a column in them, but no person.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use vesica_encode::items::{Encoding, Width};
@@ -33,7 +33,7 @@ pub struct Inspection {
     pub rows: u64,
     /// Its keys, if the request has key columns.
     pub keys: Option<Keys>,
-    /// How it should probably be read instead, in words, with the option.
+    /// What is probably wrong with its header, in words, and what to do.
     pub hint: Option<String>,
 }
 
@@ -137,12 +137,16 @@ impl Input {
         })
     }
 
-    /// What a text of one column probably is.
+    /// What is probably wrong with this header.
     fn hint(&self, names: &[String]) -> Option<String> {
-        let Format::Csv(_) = self.format() else { return None };
-        let names: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
-        let (name, delimiter) = header::delimiter(&names)?;
-        Some(format!("it looks separated by {name}: give `--delimiter {delimiter}`"))
+        if let (Format::Csv(_), Some((name, delimiter))) = (self.format(), header::delimiter(names)) {
+            return Some(format!("it looks separated by {name}: give `--delimiter {delimiter}`"));
+        }
+        let mut seen = BTreeSet::new();
+        let repeated = shown(names.iter().find(|name| !seen.insert(*name))?.as_bytes());
+        Some(format!(
+            "more than one column is named `{repeated}`: none of them can be a key; rename all but one"
+        ))
     }
 
     fn typed(&self, names: &[String], keys: &[KeySpec]) -> Result<Vec<Column>, TableError> {
@@ -305,5 +309,40 @@ mod tests {
         let found = input(b"id,mail\n1,a\n2,b\n").unwrap().inspect(&[], &mut go).unwrap();
         assert_eq!((found.rows, found.keys.is_none(), found.format.name()), (2, true, "CSV"));
         assert!(input(b"id\n1\n").unwrap().inspect(&keys(&["no"]), &mut go).is_err());
+    }
+
+    #[test]
+    fn another_delimiter_is_found_before_a_quote_is_blamed() {
+        for (file, line, told) in [
+            ("id;Email;name\n1;a@b.ch;\"Muller; Hans\"\n", 2, "semicolons: give `--delimiter ';'`"),
+            ("id\tname\n1\t\"a\tb\"\n", 2, "tabs: give `--delimiter tab`"),
+            ("id;sum\n1;2,5\n", 2, "semicolons: give `--delimiter ';'`"),
+            ("id;\"name, first\"\n1;2\n", 1, "semicolons: give `--delimiter ';'`"),
+            ("id|\"name\"|\"a\"\"b\"\n", 1, "vertical bars: give `--delimiter '|'`"),
+        ] {
+            for keys in [&[][..], &keys(&["id"])] {
+                let error = input(file.as_bytes()).unwrap().inspect(keys, &mut go).unwrap_err().to_string();
+                assert!(error.ends_with(&format!("looks separated by {told}")), "{file}: {error}");
+                let at_line = error.starts_with(&format!("test.csv, line {line}: this line cannot be read"));
+                assert!(at_line || !keys.is_empty(), "{file}: {error}");
+            }
+        }
+        // What is no other delimiter stays a quote or a row that does not fit.
+        for (file, told) in [
+            ("id\n\"a\"b\n", "a double quote in field 1 (`id`)"),
+            ("id\na,b\n", "the row has 2 fields, but the header has 1"),
+            ("a\"b;c\n", "a double quote in field 1: "),
+        ] {
+            let error = input(file.as_bytes()).unwrap().inspect(&[], &mut go).unwrap_err().to_string();
+            assert!(error.contains(told), "{file}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_repeated_name_is_told() {
+        let hint = |file: &[u8]| input(file).unwrap().inspect(&[], &mut go).unwrap().hint;
+        assert_eq!(hint(b"a,b\n1,2\n"), None);
+        let told = hint(b"a,b,b\n1,2,3\n").unwrap();
+        assert!(told.starts_with("more than one column is named `b`"), "{told}");
     }
 }

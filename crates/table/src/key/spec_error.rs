@@ -31,10 +31,8 @@ pub enum SpecError {
         rule: String,
     },
     /// An unknown rule.
-    #[error(
-        "unknown rule `{word}`; the rules are {}; put a column name that contains `:` in double quotes",
-        names()
-    )]
+    #[error("unknown rule `{word}`; {}the rules are {}{}", meant(word), names(),
+        if similar(word).is_some() { "" } else { "; put a column name that contains `:` in double quotes" })]
     UnknownRule {
         /// The text in place of the rule.
         word: String,
@@ -45,6 +43,18 @@ pub enum SpecError {
         /// The rule as given.
         word: String,
     },
+}
+
+/// The rule that was probably meant: the word differs from its name in case, or by one or two typing errors.
+fn similar(word: &str) -> Option<&'static str> {
+    let word = word.to_lowercase();
+    let allowed = if word.len() < 6 { 1 } else { 2 };
+    let slips = |name: &&str| strsim::osa_distance(name, &word);
+    Rule::ALL.map(Rule::name).into_iter().min_by_key(slips).filter(|name| slips(name) <= allowed)
+}
+
+fn meant(word: &str) -> String {
+    similar(word).map_or_else(String::new, |name| format!("did you mean `{name}`? "))
 }
 
 fn names() -> String {

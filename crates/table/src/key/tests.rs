@@ -69,6 +69,14 @@ fn what_means_nothing_is_refused() {
     let message = unknown("x").to_string();
     let known = "raw, text, email, email-uid2, email-meta, phone, ip, date, int, sha256";
     assert!(message.contains(known), "{message}");
+    for (word, meant) in [("emial", "email"), ("Date", "date"), ("sha-256", "sha256"), ("phoen", "phone")] {
+        let message = unknown(word).to_string();
+        let told = format!("unknown rule `{word}`; did you mean `{meant}`? the rules are {known}");
+        assert_eq!(message, told);
+    }
+    for word in ["x", "b:c", "int=b", ""] {
+        assert!(!unknown(word).to_string().contains("did you mean"), "{word}");
+    }
 }
 
 #[test]

@@ -312,11 +312,28 @@ impl<'a> Csv<'a> {
                 let place = if line > 1 { format!(", before line {line}") } else { String::new() };
                 TableError::Damaged { file, format: self.packing.name(), place, what: what.to_owned() }
             }
-            Failure::Syntax { line, what: Syntax::StrayQuote { field, .. } } => {
-                let column = self.names.get(field - 1).map(|name| shown(name));
-                TableError::Syntax { file, line, what: Syntax::StrayQuote { field, column } }
+            Failure::Syntax { line, what } => TableError::Syntax { file, line, what: self.cause(what) },
+        }
+    }
+
+    /// What is probably wrong with the current line. A quote or a comma is not, where another delimiter is meant.
+    fn cause(&self, what: Syntax) -> Syntax {
+        let other = match what {
+            Syntax::StrayQuote { .. } | Syntax::Uneven { .. } if self.records.has_header() => {
+                match self.names.is_empty() {
+                    true => header::delimiter_of_line(without_line_end(self.records.verbatim())),
+                    false => header::delimiter(&self.names),
+                }
             }
-            Failure::Syntax { line, what } => TableError::Syntax { file, line, what },
+            _ => None,
+        };
+        match (other, what) {
+            (Some((name, delimiter)), _) => Syntax::OtherwiseSeparated { name, delimiter },
+            (None, Syntax::StrayQuote { field, .. }) => {
+                let column = self.names.get(field - 1).map(|name| shown(name));
+                Syntax::StrayQuote { field, column }
+            }
+            (None, what) => what,
         }
     }
 }
