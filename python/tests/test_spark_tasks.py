@@ -11,6 +11,7 @@ import pytest
 
 from vesica import _internal, parts
 from vesica import _spark_tasks as tasks
+from vesica._spark_plan import requirements, worker_misses
 
 OWN, ITEMS_KEY = bytes(range(32)), bytes(reversed(range(32)))
 ROWS = 5000
@@ -135,3 +136,24 @@ def test_rows_have_the_halves_of_their_items(security: str) -> None:
 
 def _width(security: str) -> int:
     return 32 if security == "malicious" else 16
+
+
+def test_what_workers_lack_is_found_in_a_chain_of_errors() -> None:
+    worker = """An exception was thrown from the Python worker. Please see the stack trace below.
+Traceback (most recent call last):
+  File "/usr/lib/spark/worker.py", line 1, in main
+ModuleNotFoundError: No module named 'pyarrow'
+"""
+    outer = RuntimeError("Job aborted due to stage failure")
+    outer.__cause__ = RuntimeError(worker)
+    assert worker_misses(outer) == "No module named 'pyarrow'"
+    installed = "pyspark.errors.exceptions.base.PySparkImportError: [PACKAGE_NOT_INSTALLED] PyArrow must be installed."
+    assert "PyArrow must be installed" in str(worker_misses(RuntimeError(f"Traceback:\n{installed}\n")))
+    versions = "Python in worker has different version: 3.9 than that in driver: 3.11, PySpark cannot run"
+    assert str(worker_misses(RuntimeError(f"[PYTHON_VERSION_MISMATCH] {versions}"))).startswith(versions)
+    assert worker_misses(ImportError("PyArrow >= 4.0.0 must be installed")) is not None
+    assert worker_misses(RuntimeError("Mkdirs failed to create file:/proc/no (No such file or directory)")) is None
+
+
+def test_requirements_ask_for_encrypted_disks() -> None:
+    assert "spark.io.encryption.enabled        true" in str(requirements(10, 10))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from math import isqrt
 from typing import NamedTuple
 
-__all__ = ["Requirements", "bound", "requirements"]
+__all__ = ["Requirements", "bound", "requirements", "worker_misses"]
 
 _ITEMS_OF_A_PART = 1 << 20
 _PART_BYTES = 294_000_000
@@ -56,6 +57,7 @@ class Requirements(NamedTuple):
                 f"{self.parts} parts of {self.part_items:,} keys, padding included; {self.slots} at once in an executor",
                 f"spark.executor.memoryOverhead      {mebibytes}m",
                 "spark.network.crypto.enabled       true",
+                "spark.io.encryption.enabled        true",
                 "spark.speculation                  false",
                 f"spark.sql.shuffle.partitions       {self.shuffle_partitions}",
                 f"local disks, all executors         {_gigabytes(self.shuffle_bytes)}",
@@ -88,3 +90,19 @@ def requirements(
     overhead = slots * (part_bytes * 6 // 5 + _WORKER_BYTES)
     partitions, shuffled = max(_SHUFFLE_PARTITIONS, count), larger * _SHUFFLE_BYTES
     return Requirements(count, items, slots, overhead, partitions, shuffled, smaller * _ITEM_BYTES)
+
+
+def worker_misses(error: BaseException | None) -> str | None:
+    """What the Python of Spark's workers lacks, if that is why a job failed: a package, or the driver's version."""
+    while error is not None:
+        text = str(error)
+        found = re.search(r"^(?:\w+\.)*(?:ModuleNotFound|Import|PySparkImport)Error: (.+)$", text, re.MULTILINE)
+        if found is not None:
+            return found[1][:200]
+        if isinstance(error, ImportError):
+            return text[:200]
+        found = re.search(r"Python in worker has different version[^\n]*", text)
+        if found is not None:
+            return found[0][:200]
+        error = error.__cause__ or error.__context__
+    return None

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -39,7 +40,7 @@ except ImportError as missing:
 
 from . import _spark_tasks as tasks
 from ._spark_cluster import Store, failed, first_line, output_exists, watched
-from ._spark_plan import Requirements, requirements
+from ._spark_plan import Requirements, requirements, worker_misses
 from ._spark_slots import slots as slots_of
 from .parts import Job
 
@@ -56,6 +57,10 @@ Play = Literal["executors", "driver"]
 _PROBE_SECONDS = 10.0
 _PROBES = 8
 """At most so many tasks probe: an executor or two show what all have, and the partner reports each as a stranger."""
+_PYTHON = (
+    f"set PYSPARK_PYTHON or `spark.pyspark.python` to a Python that has pyarrow and Vesica, for workers on this machine the "
+    f"driver's, `{sys.executable}` (docs/spark.md says how for a cluster)"
+)
 _GROUPS = 200
 """Groups of keys to be counted, where ``spark.sql.shuffle.partitions`` is no number."""
 _MOST_GROUPS = 1 << 16
@@ -215,6 +220,13 @@ class _Run:
                 "reads the shuffles of this table, and the keys of this run",
                 stacklevel=5,
             )
+        if not local and self._conf("spark.io.encryption.enabled") != "true":
+            warnings.warn(
+                "what Spark writes to its executors' disks is not encrypted (spark.io.encryption.enabled): whoever reads "
+                "spark.local.dir, or a disk that is thrown away, reads keyed digests of this table's keys, and the partner "
+                "can test guesses with them",
+                stacklevel=5,
+            )
         if self._conf("spark.speculation") == "true":
             warnings.warn(
                 "spark.speculation is on: a second copy of a task may play a part once more, of which a run allows few",
@@ -237,6 +249,10 @@ class _Run:
             self.store.write(probing, path)
             found = self.store.rows(path, tasks.PROBED)
         except Exception as error:
+            if (missing := worker_misses(error)) is not None:
+                raise usage(
+                    f"the Python of Spark's workers{self._workers_python()} cannot be used: {missing}", _PYTHON
+                ) from error
             message = f"{self.store.folder}: cannot be written: {first_line(error)}"
             raise failed(OutputError, message, "give a workdir that all executors can write") from error
         if len(found) != count:
@@ -250,6 +266,11 @@ class _Run:
             if row.failed:
                 remedy = 'open the way for executors, use a relay, or give play="driver"'
                 raise failed(PartnerError, f"the executor on {row.host} cannot reach {row.failed}", remedy)
+
+    def _workers_python(self) -> str:
+        """The interpreter of the workers, where the driver knows it."""
+        name = None if self._connected() else getattr(self.spark.sparkContext, "pythonExec", None)
+        return f" (`{name}`)" if name else ""
 
     def _groups(self) -> int:
         """Into how many groups keys are counted: one for each task behind a shuffle."""
