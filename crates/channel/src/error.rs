@@ -13,7 +13,7 @@ use crate::span::Span;
 pub enum Fault {
     /// The caller's arguments: an address that cannot be used.
     Usage,
-    /// The partner cannot be reached, fell silent, closed, or gave up.
+    /// The partner cannot be reached, fell silent, closed, or ended the run.
     Partner,
     /// Bytes that do not decode, or that come where none may.
     Protocol,
@@ -44,8 +44,8 @@ pub enum ChannelError {
     /// The connection ended before the partner said that it was done.
     #[error("the partner closed the connection before the end")]
     Closed,
-    /// The partner gave up and said so.
-    #[error("the partner gave up")]
+    /// The partner ended the run and said so.
+    #[error("the partner ended the run: it was interrupted, or failed")]
     PeerAborted,
 
     /// A frame of a type that does not exist.

@@ -80,6 +80,8 @@ struct State {
     closed: bool,
     /// Until when what the channel awaits has to be there.
     limit: Option<Limit>,
+    /// When this side was cancelled, if the peer is told so.
+    cancelled: Option<Instant>,
 }
 
 /// How far the writer thread is.
@@ -130,6 +132,7 @@ impl SocketTransport {
             failed: None,
             closed: false,
             limit: None,
+            cancelled: None,
         };
         let transport = Arc::new(Self {
             state: Mutex::new(state),

@@ -14,8 +14,8 @@ use common::{
     Listener, against_raw, bytes, dial, everywhere, frame, identities, impatient, options, patient,
     plain_pair, receive, tls_pair,
 };
-use vesica_channel::{Channel, ChannelError, Fault, Kind, MAX_PAYLOAD};
-use vesica_net::{Connection, memory};
+use vesica_channel::{CancelToken, Channel, ChannelError, Fault, Kind, MAX_PAYLOAD};
+use vesica_net::{Connection, Options, memory};
 
 const DATA: u8 = 1;
 const HEARTBEAT: u8 = 2;
@@ -470,9 +470,9 @@ fn dropping_closes_at_once() {
     });
 }
 
-#[test]
-fn cancelling_ends_every_wait() {
-    let wait = |channel: &mut Connection, way: usize| match way {
+/// Waits for the peer in one of three ways.
+fn wait(channel: &mut Connection, way: usize) -> Result<(), ChannelError> {
+    match way {
         0 => channel.recv_exact(&mut [0]),
         1 => channel.finish(b"").map(drop),
         _ => loop {
@@ -480,7 +480,11 @@ fn cancelling_ends_every_wait() {
                 break Err(error);
             }
         },
-    };
+    }
+}
+
+#[test]
+fn cancelling_ends_every_wait() {
     for way in 0..3 {
         for kind in 0..3 {
             let options = patient();
@@ -502,6 +506,39 @@ fn cancelling_ends_every_wait() {
             drop(two);
         }
     }
+}
+
+#[test]
+fn whoever_is_cancelled_tells_its_peer() {
+    for way in 0..3 {
+        for (name, pair) in [("plain", plain_pair as fn(&Options) -> _), ("tls", tls_pair)] {
+            let (one, mut two): (Connection, Connection) = pair(&patient());
+            let token = CancelToken::new();
+            one.cancel_on(&token);
+            token.cancel();
+            // The channel itself may be held by a thread that looks at it much later.
+            assert_eq!(wait(&mut two, way), Err(ChannelError::PeerAborted), "{name} {way}");
+            assert_eq!(one.check(), Err(ChannelError::Cancelled), "{name} {way}");
+        }
+    }
+}
+
+#[test]
+fn whoever_is_cancelled_after_its_done_says_nothing_more() {
+    let (channel, mut peer) = against_raw(&patient());
+    let token = CancelToken::new();
+    channel.cancel_on(&token);
+    let mut channel = channel;
+    let ending = thread::spawn(move || channel.finish(b"done"));
+    let mut said = vec![0; frame(DONE, b"done").len()];
+    peer.read_exact(&mut said).unwrap();
+    assert_eq!(said, frame(DONE, b"done"));
+    token.cancel();
+    assert_eq!(ending.join().unwrap(), Err(ChannelError::Cancelled));
+    let mut rest = Vec::new();
+    // It may end by a reset.
+    drop(peer.read_to_end(&mut rest));
+    assert_eq!(rest, []);
 }
 
 #[test]

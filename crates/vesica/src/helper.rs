@@ -385,10 +385,12 @@ pub(crate) fn partner_gone(
     if !matches!(**inner, Error::Channel(ChannelError::PeerAborted)) {
         return None;
     }
-    // The helper hears of it at about the same time as this side.
-    for _ in 0..25 {
+    // The helper hears of it at about the same time as this side. A partner that the helper has ended waits here for as
+    // long, before it ends the run with this side.
+    for look in 0..25 {
         match partner.split().0.check() {
             Err(error @ (ChannelError::Closed | ChannelError::Silent { .. })) => return Some(error),
+            Err(error @ ChannelError::PeerAborted) if look < 12 => return Some(error),
             Err(_) => return None,
             Ok(()) => std::thread::sleep(std::time::Duration::from_millis(20)),
         }

@@ -62,7 +62,7 @@ fn one_attempt_more_than_the_allowance_ends_both_sides_with_69_and_without_outpu
         let words =
             "connections of parts broke too often: parts were played again 4 times, and no more is allowed";
         ends[1].expect(69, &[words, "phase parts", "nothing was written here"]);
-        ends[0].expect(69, &["the partner gave up", "nothing was written here"]);
+        ends[0].expect(69, &["the partner ended the run", "nothing was written here"]);
         assert_eq!((&report["attempts"], &report["spent"]), (&13.into(), &5.into()));
         nothing_lost(&scene, &[&ends[0], &ends[1]]);
     }

@@ -360,6 +360,6 @@ fn requests_that_differ_or_do_not_decode_are_refused() {
     assert!(helper::join(&mut noise).is_err());
     let Stage { helper, receiver, partner, .. } = stage;
     helper.end().expect(76, &["a request to a helper that does not decode"]);
-    receiver.end().expect(69, &["the helper gave up"]);
+    receiver.end().expect(69, &["the helper ended the run"]);
     drop(partner);
 }

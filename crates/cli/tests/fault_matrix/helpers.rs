@@ -22,19 +22,21 @@ const SIGNALS: [Disturbance; 4] = [
     (
         "the helper is interrupted while the receiver waits there",
         Signal::INT,
-        GONE,
+        ENDED,
         Some((130, "interrupted")),
     ),
     (
         "the helper is terminated while the receiver waits there",
         Signal::TERM,
-        GONE,
+        ENDED,
         Some((143, "interrupted")),
     ),
 ];
 
 /// If the helper has not yet answered to the receiver's greeting, the receiver tries again.
 const GONE: &str = "69: the helper closed the connection before the end, or nobody listens there any more";
+const ENDED: &str =
+    "69: the helper ended the run: it was interrupted, or failed; or nobody listens there any more";
 const SILENT: &str = "69: the helper fell silent: nothing arrived for TIME, not even a heartbeat";
 
 /// The table of this file, and the jobs that fill it.
@@ -80,15 +82,16 @@ fn absent() -> Row {
         [&RECEIVER[..], &SENDER].map(|table| with(&helped(table, "127.0.0.1:9", &scene.helper_key), &SHORT));
     let (receiver, sender) = scene.pair(&sender, &receiver);
     told(&scene, &[&receiver, &sender]);
-    let alone = ["could not reach the helper at 127.0.0.1:9", "the partner closed", "the partner gave up"];
+    let alone = ["could not reach the helper at 127.0.0.1:9", "the partner closed", "the partner ended"];
     for end in [&receiver, &sender] {
         end.expect(69, &[]);
         assert!(alone.iter().any(|word| end.screen.contains(word)), "{}", end.screen);
     }
     let mut row =
         Row::new("nobody listens where the helper should be", [Some(&receiver), Some(&sender), None]);
-    let either =
-        Some("69: could not reach the helper at ADDRESS within TIME; or the partner gave up because of that");
+    let either = Some(
+        "69: could not reach the helper at ADDRESS within TIME; or the partner ended the run because of that",
+    );
     (row.instead[0], row.instead[1]) = (either, either);
     row
 }
@@ -132,7 +135,7 @@ fn other_parties() -> Row {
     told(&scene, &[&receiver, &sender, &helper]);
     let what = "the helper expects another receiver";
     let mut row = Row::new(what, [Some(&receiver), Some(&sender), Some(&helper)]);
-    row.instead[1] = Some("69: the partner gave up, or closed the connection");
+    row.instead[1] = Some("69: the partner ended the run, or closed the connection");
     row.instead[2] = Some("69 or 77: it presented another key");
     row
 }
@@ -179,7 +182,8 @@ fn disturbed(what: &'static str, signal: Signal, end: &'static str, said: Option
     }
     let helper = helper.end();
     receiver.expect(69, &["on the helper's side, phase helper"]);
-    let words = ["the helper closed", "nobody listens", "the helper fell silent", "did not"];
+    let words =
+        ["the helper closed", "the helper ended", "nobody listens", "the helper fell silent", "did not"];
     assert!(words.iter().any(|word| receiver.screen.contains(word)), "{}", receiver.screen);
     sender.expect(69, &[]);
     match said {
@@ -191,7 +195,7 @@ fn disturbed(what: &'static str, signal: Signal, end: &'static str, said: Option
     let mut row = Row::new(what, [Some(&receiver), Some(&sender), Some(&helper)]);
     row.instead[0] = Some(end);
     row.instead[1] =
-        Some("69: the partner gave up or closed the connection, or the helper cannot be reached");
+        Some("69: the partner ended the run or closed the connection, or the helper cannot be reached");
     // It is killed when the two others have ended.
     row.instead[2] = (signal == Signal::STOP).then_some("–");
     row

@@ -51,7 +51,7 @@ const PEERS: [(&str, &str, Play, i32, &str); 23] = [
         "did not complete its answer",
     ),
     ("sends its terms a byte at a time", SHORT, dribbles, 69, "did not complete its answer"),
-    ("gives up", LONG, |p| says(greeted(p), &frame(Kind::Abort, b"")), 69, "gave up"),
+    ("gives up", LONG, |p| says(greeted(p), &frame(Kind::Abort, b"")), 69, "the partner ended the run"),
     (
         "is done before it has begun",
         LONG,

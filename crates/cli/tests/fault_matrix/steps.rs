@@ -175,6 +175,7 @@ impl Cell {
             _ if self.early() && self.victim == Role::Sender => "could not reach the partner",
             _ if self.early() => "the partner did not connect",
             (_, Fault::Frozen) => "fell silent",
+            (_, Fault::Interrupted | Fault::HungUp | Fault::Terminated) => "the partner ended the run",
             _ => "closed the connection",
         }
     }

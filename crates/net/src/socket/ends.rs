@@ -110,8 +110,8 @@ impl SocketTransport {
 
     /// Waits until both threads have ended of their own accord: all is sent, and the peer has closed its direction, so
     /// that nothing of what was sent is lost to a reset.
-    fn linger<'a>(&self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        let deadline = Instant::now() + self.linger;
+    fn linger<'a>(&self, mut state: MutexGuard<'a, State>, since: Instant) -> MutexGuard<'a, State> {
+        let deadline = since + self.linger;
         while !(state.closed || state.writer == WriterState::Ended && state.reader_ended) {
             let (guard, more) = self.sendable.wait_until(state, deadline);
             state = guard;
@@ -122,13 +122,29 @@ impl SocketTransport {
         state
     }
 
-    /// Closes the connection. After a proper end the peer gets a moment to read it.
+    /// Nothing is sent any more but these frames, and nothing that comes is looked at.
+    fn say_last(&self, state: &mut State, last: Vec<Frame>) {
+        if last.iter().any(|frame| frame.kind == Kind::Abort) {
+            state.outgoing.clear();
+        }
+        last.into_iter().for_each(|frame| state.outgoing.push(frame));
+        if state.writer == WriterState::Running {
+            state.writer = WriterState::Draining;
+        }
+        state.incoming.clear();
+        state.incoming.discard();
+        self.wake_all();
+    }
+
+    /// Closes the connection. After a proper end, and after its own, the peer gets a moment to read it.
     pub(crate) fn close(&self) {
         let mut state = self.lock();
-        if state.outgoing.said_done() && state.incoming.said_done() && !state.closed {
+        let done = state.outgoing.said_done() && state.incoming.said_done();
+        let ended = state.cancelled.or_else(|| done.then(Instant::now));
+        if let Some(ended) = ended.filter(|_| !state.closed) {
             state.incoming.discard();
             self.readable.notify();
-            state = self.linger(state);
+            state = self.linger(state, ended);
         }
         self.fail_locked(&mut state, ChannelError::Finished);
         self.shut(&mut state);
@@ -136,8 +152,16 @@ impl SocketTransport {
 }
 
 impl Cancellable for SocketTransport {
+    /// The peer is told, so that it need not find out by its own limits. Who has said that it is done says nothing more.
     fn cancel(&self) {
-        self.fail(ChannelError::Cancelled);
+        let mut state = self.lock();
+        if state.failed.is_some() || state.outgoing.said_done() {
+            self.fail_locked(&mut state, ChannelError::Cancelled);
+            return;
+        }
+        state.failed = Some(ChannelError::Cancelled);
+        state.cancelled = Some(Instant::now());
+        self.say_last(&mut state, vec![Frame::new(Kind::Abort, &[])]);
     }
 }
 
@@ -172,17 +196,8 @@ impl FrameSender for End {
             return;
         }
         state.failed = Some(ChannelError::Aborted);
-        if last.iter().any(|frame| frame.kind == Kind::Abort) {
-            state.outgoing.clear();
-        }
-        last.into_iter().for_each(|frame| state.outgoing.push(frame));
-        if state.writer == WriterState::Running {
-            state.writer = WriterState::Draining;
-        }
-        state.incoming.clear();
-        state.incoming.discard();
-        transport.wake_all();
-        drop(transport.linger(state));
+        transport.say_last(&mut state, last);
+        drop(transport.linger(state, Instant::now()));
         transport.close();
     }
 }
