@@ -91,6 +91,10 @@ fn more_parts_than_the_partner_allows_are_refused_on_both_sides() {
     received.expect(77, &["the run would have 4 parts, and the partner allows 3"]);
     sent.expect(77, &["the run would have 4 parts, and this side allows 3"]);
     nothing_lost(&scene, &[&received, &sent]);
+    // A run of one part says what it lets a cheater ask, too.
+    let (received, sent) = scene.pair(&SENDER, &RECEIVER);
+    let words = ["questions: a receiver that cheats can ask about 39 keys at most"];
+    [received, sent].iter().for_each(|end| end.expect(0, &words));
 }
 
 /// By default, and where a side gives a limit, or asks for parts itself.
