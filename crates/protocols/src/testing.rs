@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::outcome::{Outcome, Pending};
 use crate::parameters::{Parameters, Security};
 use crate::protocol::{Ctx, HelperCtx, Learns, NoProgress, Progress, Role, Run, Sizes};
-use crate::results::Attached;
+use crate::results::{Attached, Noise, ResultKind};
 
 mod ideal_group;
 #[cfg(test)]
@@ -142,6 +142,26 @@ pub fn ways(entry: &Entry) -> Vec<Parameters> {
     }
     let mut seen = std::collections::HashSet::new();
     ways.retain(|parameters| entry.supports.unsupported(parameters).is_none() && seen.insert(*parameters));
+    ways
+}
+
+/// Every result of `entry` but rows, with each of its limits, in each security model.
+pub fn result_ways(entry: &Entry) -> Vec<Parameters> {
+    let results = [
+        ResultKind::Payload { bytes: 5 },
+        ResultKind::Count,
+        ResultKind::AtLeast(9),
+        ResultKind::Sums { columns: 2 },
+    ];
+    let models: &[Security] =
+        if entry.security.is_empty() { &[Security::SemiHonest] } else { entry.security };
+    let mut ways = Vec::new();
+    for (&security, result) in models.iter().flat_map(|model| results.map(|result| (model, result))) {
+        let base = Parameters { security, result, ..entry.supports.usual() };
+        ways.extend([base, Parameters { min_matches: 9, ..base }]);
+        ways.push(Parameters { noise: Noise::of_thousandths(1000), ..base });
+    }
+    ways.retain(|parameters| entry.supports.unsupported(parameters).is_none());
     ways
 }
 
@@ -330,6 +350,8 @@ pub struct EndedWith {
     pub sender: Result<Option<Outcome>, Error>,
     /// Bytes, seen from the receiver.
     pub traffic: Traffic,
+    /// Digests, seen from the receiver.
+    pub digests: Digests,
     /// Whether both saw the same bytes.
     pub same_transcript: bool,
 }
@@ -354,6 +376,7 @@ pub fn run_for_result(
         sender: sender.result,
         traffic: receiver.traffic,
         same_transcript: crossed(&receiver.digests, &sender.digests),
+        digests: receiver.digests,
     }
 }
 

@@ -6,13 +6,13 @@
 //! them anew.
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
-use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 
+use vesica_channel::memory;
 use vesica_protocols::registry::{Entry, PROTOCOLS, Shape};
-use vesica_protocols::testing::{Case, planted_for, run_pair, ways};
-use vesica_protocols::{Learns, Sizes};
+use vesica_protocols::testing::{Case, planted_for, result_ways, run_for_result, run_pair, ways};
+use vesica_protocols::{Attached, Learns, Payloads, ResultKind, Sizes};
 
 /// The lines of one protocol: how it was run, then digests of what the receiver sent and of what it received.
 fn lines(entry: &Entry) -> String {
@@ -32,16 +32,54 @@ fn lines(entry: &Entry) -> String {
                     continue;
                 }
                 let sets = planted_for(&parameters, receiver, sender, 11, 1);
-                let ended = run_pair(entry, &sets, Case { parameters, learns, ..Case::default() });
+                let case = Case { parameters, learns, ..Case::default() };
+                let ended = run_pair(entry, &sets, case);
                 assert!(ended.receiver.is_ok() && ended.sender.is_ok(), "{} {parameters:?}", entry.name);
-                let [sent, received] = ended.transcript().map(hex::encode);
-                let (sent, received) = (&sent[..32], &received[..32]);
-                let how = parameters.text();
-                writeln!(lines, "{receiver}x{sender} {learns:?} {how}: {sent} {received}").unwrap();
+                lines += &line((receiver, sender), case, ended.transcript());
             }
         }
     }
+    lines + &results(entry)
+}
+
+/// The lines of results other than rows, at one size.
+fn results(entry: &Entry) -> String {
+    const SIZES: (usize, usize) = (40, 50);
+    let mut lines = String::new();
+    for parameters in result_ways(entry) {
+        let sets = planted_for(&parameters, SIZES.0, SIZES.1, 11, 1);
+        let numbers =
+            |columns: u8| (1..=columns).map(|column| (0..50).map(|i| i << column).collect()).collect();
+        let values: Vec<Vec<u64>>;
+        let payloads;
+        let attached = match parameters.result {
+            ResultKind::Sums { columns } => {
+                values = numbers(columns);
+                Attached::Values(&values)
+            }
+            ResultKind::Payload { bytes } => {
+                payloads = Payloads::new(bytes as usize, (0..50 * bytes).map(|i| i as u8).collect()).unwrap();
+                Attached::Payloads(&payloads)
+            }
+            _ => Attached::Nothing,
+        };
+        for learns in [Learns::Receiver, Learns::Both] {
+            let case = Case { parameters, learns, ..Case::default() };
+            let ended = run_for_result((entry, &sets, case), attached, memory::pair());
+            assert!(ended.receiver.is_ok() && ended.sender.is_ok(), "{} {parameters:?}", entry.name);
+            assert!(ended.same_transcript);
+            lines += &line(SIZES, case, [ended.digests.sent, ended.digests.received]);
+        }
+    }
     lines
+}
+
+/// How a pair was run, and digests of what the receiver sent and of what it received.
+fn line((receiver, sender): (usize, usize), case: Case, transcript: [[u8; 32]; 2]) -> String {
+    let Case { parameters, learns, .. } = case;
+    let [sent, received] = transcript.map(hex::encode);
+    let (sent, received) = (&sent[..32], &received[..32]);
+    format!("{receiver}x{sender} {learns:?} {}: {sent} {received}\n", parameters.text())
 }
 
 #[test]
