@@ -11,13 +11,25 @@
 //! must be equal              ◄── H(V) ──
 //! ```
 //!
-//! Suppose that some leaves which the receiver derived are not those of one b. Then the difference of the two sides is
-//! Σ φ_i·D_i, where D_i is the sum of χ_j times something, not all of it zero in one tree at least. The sender is bound to
-//! its words when χ and φ are drawn. All D_i are zero with probability 2^-128; if not, the difference takes each value with
-//! that probability. So the sender meets it with probability 2^-127 at most unless it knows it: it must have guessed for
-//! which points its words are wrong, and how. A wrong guess ends the run. What is left is dual LPN whose positions are
-//! known to lie in a set of the sender's choice, the static leakage under which eprint 2019/1159 and Wolverine (eprint
-//! 2020/925) state the assumption.
+//! Suppose that some leaves which the receiver derived are not those of one b. Then its side is the sender's plus D =
+//! Σ φ_i·⟨χ, d_i⟩, where d_i, the errors of tree i, depends on the receiver's point in that tree. All points that
+//! give the same errors in every tree are a class: a product of sets, one for each tree. The sender is bound to its
+//! words when χ and φ are drawn, but sees both before it answers. So what counts is the D that is likeliest then.
+//!
+//! * Two classes have the same D with probability 2^-127 at most. Let their errors differ in some tree. ⟨χ, ·⟩ of the
+//!   differences is zero in all trees with probability 2^-128 at most; if it is not, the sum with the factors φ_i is
+//!   zero with 2^-128.
+//! * Let p be the probability of the likeliest class, and C the sum of P(a)·P(a') over pairs of classes a ≠ a' with
+//!   the same D, whose mean is 2^-127 at most. For each value V of D, P(V)² ≤ p·P(V) + C, so P(V) ≤ p + √C.
+//!
+//! So a sender that names the likeliest V passes with probability p + 2^-63.5 at most: it must guess for which points
+//! its words are wrong, and how. A wrong guess ends the run. The second term is not an artefact, though it takes 2^64
+//! work to use it: 64 trees with two equally likely classes each have 2^64 classes together, and about one pair of
+//! them has the same D. Coefficients that are independent of one another have the same bound.
+//!
+//! A sender that has passed knows that the points lie in the classes of its V: in one product of sets of its choice,
+//! or, where several classes have that D, in one of those. What is left is dual LPN under that knowledge, the static
+//! leakage under which eprint 2019/1159 and Wolverine (eprint 2020/925) state the assumption.
 //!
 //! A receiver that lies about X + x learns H of a value that differs from its own by Δ times its lie: nothing
 //! but a guess of all of Δ fits.

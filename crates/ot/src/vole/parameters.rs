@@ -60,7 +60,8 @@ pub const TEST: f64 = 128.0;
 /// -log2 of the probability that a code of less distance is drawn: λ.
 pub const CODE: f64 = STATISTICAL_SECURITY as f64;
 
-/// The flips up to which words that see noise of bits are counted. Nearly all of them have fewer.
+/// The flips up to which words that see noise of bits are counted. Of those, nearly all have fewer. `make parameters`
+/// says what is known of words of more flips.
 pub const FLIPS: usize = 240;
 
 /// From how many outputs on a structured code replaces the random matrix.
