@@ -229,6 +229,9 @@ pub enum RetryReason {
     /// The other side is the partner, and the connection ended before its first message.
     #[error("the partner was there, and the connection ended before its first message")]
     LeftEarly,
+    /// The other side plays the parts of a run, which this is not.
+    #[error("it is busy with another run")]
+    AnotherRun,
     /// The relay is not reached, or lost.
     #[error("the relay cannot be used: {0}")]
     Relay(Box<RetryReason>),

@@ -281,6 +281,9 @@ impl Error {
                 Kind::Refused,
                 "agree on smaller tables; or the partner gives `--memory SIZE` or uses a machine with more memory",
             ),
+            SessionError::OtherRun(_) => {
+                (Side::Partner, Kind::Partner, "start both sides again; nothing was written here")
+            }
             SessionError::Decode { .. } => (Side::Partner, Kind::Protocol, ASK_THE_PARTNER),
             SessionError::Unconfirmed(_) => (
                 Side::Both,
@@ -462,6 +465,9 @@ fn net_remedy(error: &NetError) -> &'static str {
         NetError::Bind { .. } => "choose another port or address, or stop the program that uses this one",
         NetError::PlaintextNotLoopback { .. } => {
             "leave out `--insecure-plaintext`: TLS needs only a key on each side"
+        }
+        NetError::Unreachable { last: RetryReason::AnotherRun, .. } => {
+            "ask the partner when its other run ends, then start both sides again; `--timeout` lets you wait longer"
         }
         NetError::Unreachable { .. } => {
             "check the address, that the partner has started with `--listen`, and that no firewall is between you; \

@@ -52,13 +52,16 @@ pub mod testing;
 mod toss;
 
 use rand_core::CryptoRng;
+use vesica_channel::codec::CodecError;
 use vesica_encode::parts::PartsError as SplitError;
 pub use vesica_encode::parts::{MOST, Parts};
 use vesica_net::{Connection, NetError};
 use vesica_protocols::{Learns, Phase, Progress as _, Sizes};
 
 pub(crate) use lanes::lanes;
+pub(crate) use line::TAKEN_UP;
 pub(crate) use links::{InMemory, Links, OverNetwork};
+pub(crate) use part::PART;
 pub use questions::Asked;
 
 use crate::error::Error;
@@ -167,6 +170,17 @@ fn leave(run: &mut Connection, error: &SessionError) {
             drop(run.finish(&[]));
         }
         _ => run.abort(),
+    }
+}
+
+/// Refuses a connection of a run or of a part that does not begin with that byte.
+fn check_kind(first: u8, kind: u8, what: &'static str) -> Result<(), SessionError> {
+    match first {
+        _ if first == kind => Ok(()),
+        session::RUN => {
+            Err(SessionError::OtherRun("has started a new run, and this side goes on with this one"))
+        }
+        _ => Err(SessionError::Decode { what, cause: CodecError::Invalid { what: "kind of connection" } }),
     }
 }
 

@@ -33,7 +33,7 @@ use vesica_protocols::{
 };
 
 use agree::memory_of;
-pub(crate) use agree::{Demand, PartCosts, agree_on_demand, agree_to_prepare, part_costs};
+pub(crate) use agree::{Demand, PartCosts, RUN, agree_on_demand, agree_to_prepare, part_costs};
 pub use agree::{agree, agree_greeted, greeting};
 pub use confirm::confirm_helper;
 pub(crate) use confirm::exchange_digests;

@@ -9,7 +9,7 @@ use std::thread;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{RECEIVER, SENDER, Scene, emails, nothing_lost, plain_join, scene, with};
+use crate::common::{RECEIVER, SENDER, Scene, emails, nothing_lost, plain_join, scene, until, with};
 
 #[test]
 fn two_processes_play_four_parts_and_end_with_the_plain_join() {
@@ -145,6 +145,69 @@ fn a_partner_that_ends_in_the_middle_of_the_parts_costs_no_output() {
     let received = receiver.end();
     received.expect(69, &[]);
     nothing_lost(&scene, &[&received]);
+}
+
+#[test]
+fn whoever_is_interrupted_in_the_middle_of_the_parts_tells_the_partner() {
+    for by_sender in [true, false] {
+        let scene = scene(60_000);
+        // Nobody would wait for so long.
+        let parts = ["--parts", "64", "--timeout", "1h"];
+        let (mut sender, address) = scene.sender(&with(&SENDER, &parts));
+        let mut receiver = scene.receiver(&address, &with(&RECEIVER, &parts));
+        sender.wait_for("parts: 64");
+        receiver.wait_for("parts: 64");
+        let (ends, hears) = if by_sender { (sender, receiver) } else { (receiver, sender) };
+        ends.signal(Signal::TERM);
+        let ends = [hears.end(), ends.end()];
+        ends[0].expect(69, &["the partner ended the run: it was interrupted, or failed"]);
+        ends[1].expect(143, &["the run was interrupted"]);
+        nothing_lost(&scene, &[&ends[0], &ends[1]]);
+    }
+}
+
+/// The partner of the next run comes while this one is played.
+#[test]
+fn an_early_partner_of_the_next_run_waits_for_the_end_of_this_one() {
+    let scene = scene(60_000);
+    let (sender, address) = scene.sender(&SENDER);
+    let first = scene.receiver(&address, &with(&RECEIVER, &["--parts", "64", "--events", "events.json"]));
+    until(&scene, "events.json", "\"event\":\"part\"");
+    // Parts are played until it goes on.
+    first.signal(Signal::STOP);
+    let busy = "it is busy with another run";
+    let next = ["--input", "receiver.csv", "--key", "email:email", "--output", "next.csv"];
+    let in_vain = scene.receiver(&address, &with(&next, &["--timeout", "5s"])).end();
+    in_vain.expect(69, &["could not reach the partner at", busy, "when its other run ends"]);
+    let mut early = scene.receiver(&address, &next);
+    early.wait_for(&format!("waiting for the partner: {busy}"));
+    first.signal(Signal::CONT);
+    sender.end().expect(0, &[]);
+    first.end().expect(0, &["played in 64 parts"]);
+    let own = ["send", "--listen", &address, "--identity", "sender.pem", "--peer", &scene.receiver_key];
+    let sender = scene.start(&with(&own, &SENDER));
+    early.end().expect(0, &["30000 of 60000 rows match"]);
+    sender.end().expect(0, &[]);
+}
+
+#[test]
+fn a_side_that_is_killed_and_started_again_at_once_ends_both_with_69() {
+    let scene = scene(60_000);
+    let parts = ["--parts", "64", "--timeout", "1h"];
+    let (sender, address) = scene.sender(&with(&SENDER, &parts));
+    let receiver = scene.receiver(&address, &with(&with(&RECEIVER, &parts), &["--events", "events.json"]));
+    until(&scene, "events.json", "\"event\":\"part\"");
+    receiver.signal(Signal::KILL);
+    let again = scene.receiver(&address, &with(&RECEIVER, &parts));
+    let ends = [sender.end(), again.end()];
+    // Whoever hears of it later hears that the other side has ended.
+    let ended = "the partner ended the run";
+    let words = [["has started a new run", ended], ["goes on with an earlier run", ended]];
+    for (end, words) in ends.iter().zip(words) {
+        assert!(words.iter().any(|word| end.screen.contains(word)), "{}", end.screen);
+        end.expect(69, &["start both sides again"]);
+    }
+    nothing_lost(&scene, &[&ends[0], &ends[1]]);
 }
 
 /// Somebody between the two who passes everything on, and can cut the first connection.

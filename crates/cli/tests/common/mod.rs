@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -133,6 +133,15 @@ pub(crate) fn scene(rows: usize) -> Scene {
     scene.write("sender.csv", emails("sender", rows, rows / 2));
     scene.write("out.csv", ANOTHER_DAY);
     scene
+}
+
+/// Waits until the file says it.
+pub(crate) fn until(scene: &Scene, file: &str, words: &str) {
+    let begun = Instant::now();
+    while !fs::read_to_string(scene.path(file)).is_ok_and(|text| text.contains(words)) {
+        assert!(begun.elapsed() < HANG, "{file} does not say {words}");
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// The output of another day stands, nothing half-written lies beside it, and no identifier was shown.

@@ -293,7 +293,9 @@ impl Line<'_> {
     fn judge(&self, address: SocketAddr, trouble: Trouble) -> Miss {
         let trouble = match trouble {
             // The relay has told us that it is the partner.
-            Trouble::OtherKey(_) | Trouble::RefusedUs | Trouble::NotVesica if self.relay.is_some() => {
+            Trouble::OtherKey(_) | Trouble::RefusedUs | Trouble::NotVesica | Trouble::Busy
+                if self.relay.is_some() =>
+            {
                 return Miss::Fatal(NetError::Mispaired { relay: self.text.to_owned() });
             }
             trouble => trouble,
@@ -310,6 +312,7 @@ impl Line<'_> {
             (Trouble::Version(theirs), _) => NetError::VersionMismatch { mine: hello::VERSION, theirs },
             (Trouble::Stopped, _) => ChannelError::Cancelled.into(),
             (Trouble::Ours(error), _) => error,
+            (Trouble::Busy, _) => return Miss::Again(RetryReason::AnotherRun),
             (Trouble::TooSlow, _) => return Miss::Again(RetryReason::NoAnswer),
             (Trouble::ClosedEarly, _) => return Miss::Again(RetryReason::ClosedEarly),
             (Trouble::LeftEarly, _) => return Miss::Again(RetryReason::LeftEarly),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustls::{AlertDescription, Connection as TlsConnection};
 
 use super::hello::{self, Failure};
-use super::tls::{Role, Tls};
+use super::tls::{ALPN, PART_ALPN, Role, Tls};
 use super::{POLL, prepare};
 use crate::connection::Nonces;
 use crate::error::{NetError, RetryReason};
@@ -37,6 +37,8 @@ pub(crate) enum Trouble {
     OtherKey(PublicKey),
     RefusedUs,
     NotVesica,
+    /// Whoever is there plays the parts of a run, and this is to be the beginning of another one.
+    Busy,
     Version(u16),
     TooSlow,
     ClosedEarly,
@@ -134,6 +136,9 @@ fn secured(line: &mut Line<'_>, role: Role, tls: &Tls, nonce: [u8; 32]) -> Resul
     if outcome.is_err() {
         // The alert that tells the other side why; it may be gone already.
         let _ = stream.flush();
+        if tls.alpn() == ALPN && stream.connection.alpn_protocol() == Some(PART_ALPN) {
+            return Err(Trouble::Busy);
+        }
     }
     match outcome {
         Ok(nonces) => {

@@ -362,7 +362,7 @@ impl Door {
             Err(Trouble::Ours(error)) => return Err(error),
             Err(Trouble::OtherKey(key)) => StrangerReason::OtherKey(key),
             Err(Trouble::RefusedUs) => StrangerReason::RefusedUs,
-            Err(Trouble::NotVesica) => StrangerReason::NotVesica,
+            Err(Trouble::NotVesica | Trouble::Busy) => StrangerReason::NotVesica,
             Err(Trouble::TooSlow | Trouble::Stopped) => StrangerReason::TooSlow,
             Err(Trouble::ClosedEarly | Trouble::Io(_)) => StrangerReason::ClosedEarly,
         };

@@ -24,7 +24,7 @@ use crate::identity::{Identity, PublicKey};
 /// The protocol's name inside TLS.
 pub(super) const ALPN: &[u8] = b"vesica/2";
 /// The name of a part of a run, on a connection of its own.
-const PART_ALPN: &[u8] = b"vesica-part/2";
+pub(super) const PART_ALPN: &[u8] = b"vesica-part/2";
 /// The name of what a party says to a relay.
 pub(crate) const RELAY_ALPN: &[u8] = b"vesica-relay/2";
 /// The label of the exporter that binds a session to its connection.
@@ -143,6 +143,10 @@ impl Tls {
             .with_custom_certificate_verifier(Arc::new(pin))
             .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(self.key.clone())));
         config.alpn_protocols = vec![self.alpn.to_vec()];
+        if self.alpn == ALPN {
+            // A partner that plays the parts of another run says so by taking this one. It is never gone on with.
+            config.alpn_protocols.push(PART_ALPN.to_vec());
+        }
         config.resumption = Resumption::disabled();
         config.enable_sni = false;
         Ok(config)
@@ -324,8 +328,31 @@ mod tests {
             let mut exchange =
                 || pass(&mut client, &mut server).and_then(|()| pass(&mut server, &mut client));
             let met = (0..3).try_for_each(|_| exchange());
-            assert_eq!(met.is_ok(), here == there, "{here} {there}: {met:?}");
+            let name = client.alpn_protocol().filter(|_| met.is_ok());
+            assert_eq!(name == Some(names[here]), here == there, "{here} {there}: {met:?}");
         }
+    }
+
+    /// Whoever plays parts has keys of that run alone.
+    #[test]
+    fn whoever_begins_a_run_where_parts_are_played_hears_that_and_not_that_it_met_a_stranger() {
+        let [one, two, other] = [(); 3].map(|()| Identity::generate().unwrap());
+        let begins = Tls::new(&one, &[*two.public_key()]).unwrap();
+        let plays = Tls::of_part(&other, *other.public_key()).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let meet = |socket: &TcpStream, role, tls: &Tls| {
+            let met = shake_hands(socket, role, Some(tls), [1; 32], deadline, &|| false, &|_| ());
+            met.map(drop).unwrap_err()
+        };
+        thread::scope(|scope| {
+            let door = scope.spawn(|| meet(&listener.accept().unwrap().0, Role::Server, &plays));
+            let heard = meet(&socket, Role::Client, &begins);
+            assert!(matches!(heard, Trouble::Busy), "{heard:?}");
+            let seen = door.join().unwrap();
+            assert!(matches!(seen, Trouble::RefusedUs | Trouble::ClosedEarly), "{seen:?}");
+        });
     }
 
     /// What our listener makes of a TLS client with this configuration.

@@ -35,12 +35,12 @@ use zeroize::Zeroizing;
 
 use super::links::Links;
 use super::toss::Job;
-use super::{Conduct, PartsError};
+use super::{Conduct, PartsError, check_kind};
 use crate::reporter::Reporter;
 use crate::session::SessionError;
 
 /// What a connection begins with that takes up a run.
-const TAKEN_UP: u8 = 2;
+pub(crate) const TAKEN_UP: u8 = 2;
 
 /// Bytes of what a side says first on it.
 pub(super) const HEADER: usize = 1 + 32 + 2 + 1;
@@ -78,11 +78,10 @@ impl Step {
 
     /// The step in what the partner says first, if it is of that run.
     pub(super) fn decode(bytes: &[u8; HEADER], tag: &[u8; 32]) -> Result<Self, SessionError> {
-        let decode = |cause| SessionError::Decode { what: "the beginning of a run taken up", cause };
+        let what = "the beginning of a run taken up";
+        let decode = |cause| SessionError::Decode { what, cause };
         let mut reader = Reader::new(bytes);
-        if reader.u8().map_err(decode)? != TAKEN_UP {
-            return Err(decode(CodecError::Invalid { what: "kind of connection" }));
-        }
+        check_kind(reader.u8().map_err(decode)?, TAKEN_UP, what)?;
         if reader.array::<32>().map_err(decode)? != *tag {
             return Err(PartsError::Differ("run in mind").into());
         }

@@ -10,7 +10,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use rand_core::CryptoRng;
-use vesica_channel::codec::{CodecError, Reader, Writer};
+use vesica_channel::codec::{Reader, Writer};
 use vesica_channel::{Channel, ChannelError, Digests, Fault};
 use vesica_encode::items::Items;
 use vesica_net::{Connection, NetError, Nonces, PartCall};
@@ -21,12 +21,12 @@ use super::links::Links;
 use super::rounds::{Held, Receipt};
 use super::set::{Kept, PartSet, disk};
 use super::toss::Job;
-use super::{Conduct, Division, PartsError};
+use super::{Conduct, Division, PartsError, check_kind};
 use crate::reporter::Reporter;
 use crate::session::{Agreed, SessionError};
 
 /// What a connection of a part begins with.
-const PART: u8 = 1;
+pub(crate) const PART: u8 = 1;
 
 /// In the place of a part's number: whichever the partner asks for; a relay knows it, too.
 pub(super) const ANY: u32 = u32::MAX;
@@ -54,11 +54,10 @@ impl Header {
         from.expect_prompt();
         from.recv_exact(&mut bytes)?;
         from.expect_within(None);
-        let decode = |cause| SessionError::Decode { what: "the beginning of a part", cause };
+        let what = "the beginning of a part";
+        let decode = |cause| SessionError::Decode { what, cause };
         let mut reader = Reader::new(&bytes);
-        if reader.u8().map_err(decode)? != PART {
-            return Err(decode(CodecError::Invalid { what: "kind of connection" }));
-        }
+        check_kind(reader.u8().map_err(decode)?, PART, what)?;
         let tag = reader.array().map_err(decode)?;
         Ok(Header { tag, part: reader.u32().map_err(decode)?, round: reader.u16().map_err(decode)? })
     }

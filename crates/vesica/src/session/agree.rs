@@ -9,13 +9,13 @@ use vesica_protocols::{self as protocols, Role, Sizes};
 use super::{Agreed, SessionError};
 use crate::base_ots::BaseOts;
 use crate::parts::questions::{self, Side};
-use crate::parts::{self, Parts, PartsError};
+use crate::parts::{self, PART, Parts, PartsError, TAKEN_UP};
 use crate::plan;
 use crate::settings::{Choice, Wanted};
 use crate::terms::{self, Terms};
 
-/// What the connection of a run begins with.
-const RUN: u8 = 0;
+/// What the connection of a run begins with. The first byte of its parts is 1, and 2 that of a run that is taken up.
+pub(crate) const RUN: u8 = 0;
 
 /// The first message of a session: the terms. It depends on nothing of the partner's, so it goes out as soon as the partner
 /// is connected.
@@ -225,6 +225,9 @@ fn recv_terms(channel: &mut Connection) -> Result<Vec<u8>, SessionError> {
     let mut head = [0; 3];
     channel.recv_exact(&mut head)?;
     let [kind, length @ ..] = head;
+    if let PART | TAKEN_UP = kind {
+        return Err(SessionError::OtherRun("goes on with an earlier run, and this side with a new one"));
+    }
     if kind != RUN {
         let cause = CodecError::Invalid { what: "kind of connection" };
         return Err(SessionError::Decode { what: "a list of terms", cause });
@@ -334,6 +337,20 @@ mod tests {
             let sender = scope.spawn(|| agree(Role::Sender, sender, Some("kkrt from 0"), &mut there));
             [agree(Role::Receiver, receiver, None, &mut here), sender.join().unwrap()]
         })
+    }
+
+    /// Whoever was started again meets a partner that goes on with the run before.
+    #[test]
+    fn a_partner_that_goes_on_with_an_earlier_run_is_no_cheat() {
+        for kind in [PART, TAKEN_UP, 3] {
+            let (mut here, mut there) = memory::pair(&CancelToken::new());
+            there.send(&[kind; 36]).and_then(|()| there.flush()).unwrap();
+            let settings = Settings::default();
+            let terms = Terms::new(Role::Receiver, &settings, &["raw".to_owned()]);
+            let error = agree(&mut here, &terms, settings.wanted(), 5, None).unwrap_err();
+            let code = crate::Error::session(Phase::Agree, &error).kind.exit_code();
+            assert_eq!(code, if kind == 3 { 76 } else { 69 }, "{error}");
+        }
     }
 
     #[test]

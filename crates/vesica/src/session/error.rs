@@ -24,6 +24,9 @@ pub enum SessionError {
         /// What is wrong with it.
         cause: CodecError,
     },
+    /// The connection is of another run than this side's: the partner was started again, or this side was.
+    #[error("the partner {0}")]
+    OtherRun(&'static str),
     /// The two sides asked for different things.
     #[error("the two sides asked for different things: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     TermsDiffer(Vec<Difference>),

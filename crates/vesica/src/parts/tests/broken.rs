@@ -179,6 +179,17 @@ fn a_connection_that_takes_up_something_else_ends_the_run_with_76() {
     }
 }
 
+/// What comes in its place is then the first message of a run.
+#[test]
+fn a_partner_that_was_started_again_ends_the_run_with_69() {
+    let sets = planted(Security::Malicious, 60, 50, 20);
+    let settings = settings("vole", Security::Malicious, 3);
+    let cuts: [&[_]; 2] = [&[(STEPS[1], When::Before)], &[]];
+    let ([receiver, sender], _) = broken(&sets, &settings, cuts, |first| first[0] = 0);
+    assert!(matches!(sender.result, Err(SessionError::OtherRun(_))), "{:?}", sender.result);
+    assert_eq!([sender.exit_code(), receiver.exit_code()], [69; 2], "{:?}", receiver.result);
+}
+
 /// Who awaits a later step says that it has a message which this side has not begun to say.
 #[test]
 fn a_partner_that_claims_what_was_not_said_ends_the_run_with_76() {
