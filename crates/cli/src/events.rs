@@ -24,12 +24,12 @@ impl<'a> Events<'a> {
         Ok(Events { started: Instant::now(), out: out.map(Mutex::new), failed: AtomicBool::new(false) })
     }
 
-    /// Writes one event. If that fails, a message says so once, and the run goes on.
-    pub(crate) fn write(&self, event: &Event) {
-        self.write_line(|started| event.to_json_line(started));
+    /// One event as a line, if it is to be written.
+    pub(crate) fn line(&self, event: &Event) -> Option<String> {
+        self.out.as_ref().and_then(|_| event.to_json_line(self.started).ok())
     }
 
-    /// Writes what `line` makes of the moment of the start.
+    /// Writes what `line` makes of the moment of the start. If that fails, a message says so once, and the run goes on.
     pub(crate) fn write_line(&self, line: impl FnOnce(Instant) -> serde_json::Result<String>) {
         let Some(out) = &self.out else { return };
         let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);

@@ -10,11 +10,13 @@
 mod args;
 #[cfg_attr(not(feature = "bench"), path = "no_bench.rs")]
 mod bench;
+mod deadline;
 mod documents;
 mod events;
 mod figures;
 mod inspect;
 mod keygen;
+mod outbox;
 mod plan;
 mod quickstart;
 mod relay;

@@ -1,6 +1,8 @@
 //! `vesica receive`, `send`, `assist` and `local`: from arguments to an exit code.
 
+use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::Duration;
 
 use rand_core::CryptoRng;
@@ -17,7 +19,9 @@ use vesica::table::{self, Cancelled, Output, PairSpec};
 use vesica::{Error, Kind, local, output_paths, partner, randomness};
 
 use crate::args::{Around, Assist, Common, Local, PartnerOptions, Receive, Send, TableOptions};
+use crate::deadline::Net;
 use crate::events::Events;
+use crate::outbox::outbox;
 use crate::screen::{self, Screen, say};
 use crate::{signals, system};
 
@@ -43,7 +47,7 @@ pub(crate) fn assist(args: &Assist) -> u8 {
     let mut protected: Vec<PathBuf> =
         args.identity.clone().or_else(|| partner::default_identity().ok()).into_iter().collect();
     protected.extend(args.peer.iter().filter_map(|peer| peer.strip_prefix('@')).map(PathBuf::from));
-    run("assist", around, None, &protected, |on_event, cancel, rng| match find_parties(args) {
+    run("assist", around, (None, None), &protected, |on_event, cancel, rng| match find_parties(args) {
         Ok(job) => job.run(cancel, rng, on_event),
         Err(error) => assist::refuse(error, &around.settings(), on_event),
     })
@@ -85,8 +89,8 @@ pub(crate) fn local(args: Local) -> u8 {
         protected: Vec::new(),
     };
     let settings = args.common.settings();
-    caution(&args.common, Some(&args.output));
-    run("local", &args.common.around, Some(&args.output), &inputs, |on_event, cancel, rng| {
+    let written = (Some(args.output.as_path()), caution(&args.common, Some(&args.output)));
+    run("local", &args.common.around, written, &inputs, |on_event, cancel, rng| {
         let mut other = match randomness() {
             Ok(other) => other,
             Err(error) => return Job { role: Role::Sender, table: sender, settings }.refuse(error, on_event),
@@ -126,12 +130,10 @@ fn with_partner(
         protected: protected.clone(),
     };
     let job = Job { role, table, settings: common.settings() };
-    caution(common, output.as_deref());
-    run(command, &common.around, output.as_deref(), &protected, |on_event, cancel, rng| {
-        match find_partner(partner) {
-            Ok(partner) => job.run(&partner, cancel, rng, on_event),
-            Err(error) => job.refuse(error, on_event),
-        }
+    let written = (output.as_deref(), caution(common, output.as_deref()));
+    run(command, &common.around, written, &protected, |on_event, cancel, rng| match find_partner(partner) {
+        Ok(partner) => job.run(&partner, cancel, rng, on_event),
+        Err(error) => job.refuse(error, on_event),
     })
 }
 
@@ -157,90 +159,144 @@ fn prepare(
 ) -> u8 {
     let job = PrepareJob { role, receiver_items, settings: common.settings() };
     let protected = protected(None, partner);
-    run(command, &common.around, None, &protected, |on_event, cancel, rng| match find_partner(partner) {
-        Ok(partner) => job.run(&partner, cancel, rng, on_event),
-        Err(error) => job.refuse(error, on_event),
+    run(command, &common.around, (None, None), &protected, |on_event, cancel, rng| {
+        match find_partner(partner) {
+            Ok(partner) => job.run(&partner, cancel, rng, on_event),
+            Err(error) => job.refuse(error, on_event),
+        }
     })
 }
 
-/// Runs `play` with what every run has: a screen, events, signals, randomness, a report. Nothing may replace a file of
-/// `protected`.
+/// Runs `play` with what every run has: a screen, events, signals, a deadline, randomness, a report. Nothing may replace a
+/// file of `protected`. `caution` is for the screen.
 fn run(
     command: &'static str,
     around: &Around,
-    output: Option<&Path>,
+    (output, caution): (Option<&Path>, Option<&str>),
     protected: &[PathBuf],
     play: impl FnOnce(OnEvent<'_>, &CancelToken, &mut (dyn CryptoRng + std::marker::Send)) -> Ended,
 ) -> u8 {
-    let cancel = CancelToken::new();
-    let watched = signals::watch(command, &cancel)
-        .map_err(|error| Error::resources(Phase::Prepare, "cannot watch signals", &error));
-    let (received, mut rng) = match watched.and_then(|received| Ok((received, randomness()?))) {
+    let (cancel, settings) = (CancelToken::new(), around.settings());
+    let threads = || -> io::Result<_> {
+        let received = signals::watch(command, &cancel)?;
+        let net = Net::start(command, settings.deadline, &cancel)?;
+        Ok((received, net, Screen::new(around.quiet, settings.timeout)?))
+    };
+    let threads =
+        threads().map_err(|error| Error::resources(Phase::Prepare, "cannot start a thread", &error));
+    let ((received, net, screen), mut rng) = match threads.and_then(|threads| Ok((threads, randomness()?))) {
         Ok(prepared) => prepared,
         Err(error) => return refused(command, &error),
     };
-    let cancelled = || cancel.is_cancelled();
-    let (report, events) = match open_logs(around, output, protected, &cancelled) {
-        Ok(opened) => opened,
-        Err(error) => {
-            screen::failure(command, &error);
-            return exit_code(&error, &received);
+    let given_up = || net.logs().is_cancelled();
+    let opened = open_logs(around, output, protected, &given_up);
+    let played = opened.and_then(|(report, events)| {
+        // Until the first phase an identity is read.
+        net.ends_with(Kind::Input.exit_code());
+        caution.into_iter().for_each(|caution| screen.line(caution));
+        if settings.timeout < LEAST_TIMEOUT {
+            screen
+                .line("with a `--timeout` below 15 s, this side may give up on a partner that is only busy");
         }
-    };
-    let settings = around.settings();
-    let screen = Screen::new(around.quiet, settings.timeout);
-    if settings.timeout < LEAST_TIMEOUT {
-        screen.line("with a `--timeout` below 15 s, this side may give up on a partner that is only busy");
-    }
-    let on_event = |event: &Event| {
-        screen.show(event);
-        // The last event is written below, once the outcome is known.
-        if !matches!(event, Event::Done { .. } | Event::Failed { .. }) {
-            events.write(event);
-        }
-        #[cfg(feature = "testing")]
-        crate::testing::at(event, &cancel);
-    };
-    let outcome = play(&on_event, &cancel, &mut rng);
-    let report_copy = Box::new(outcome.report.clone());
-    events.write(&match outcome.result {
-        Ok(_) => Event::Done { report: report_copy },
-        Err(_) => Event::Failed { report: report_copy },
+        with_events(&events, |tell| {
+            let on_event = |event: &Event| {
+                net.see(event);
+                screen.show(event);
+                // The last event is told below, once the outcome is known.
+                if !matches!(event, Event::Done { .. } | Event::Failed { .. }) {
+                    tell(event);
+                }
+                #[cfg(feature = "testing")]
+                crate::testing::at(event, &cancel);
+            };
+            let outcome = play(&on_event, &cancel, &mut rng);
+            let report_copy = Box::new(outcome.report.clone());
+            tell(&match outcome.result {
+                Ok(_) => Event::Done { report: report_copy },
+                Err(_) => Event::Failed { report: report_copy },
+            });
+            let written = report.map(|file| outcome.report.write(file, net.logs())).transpose();
+            let end = End { command, around, output, outcome, written: written.map(drop), cancel: &cancel };
+            end.tell(screen, &net, &received)
+        })
     });
-    let written = report.map(|file| outcome.report.write(file, &cancel)).transpose();
-    let code = match &outcome.result {
-        Ok(_) => {
+    played.unwrap_or_else(|error| {
+        let error = net.explain(error, &cancel);
+        screen::failure(command, &error);
+        exit_code(&error, &received)
+    })
+}
+
+/// Has events written by a thread of its own, and waits for the last one.
+fn with_events<T>(events: &Events<'_>, act: impl FnOnce(&(dyn Fn(&Event) + Sync)) -> T) -> Result<T, Error> {
+    let (outbox, lines) = outbox();
+    thread::scope(|scope| {
+        let write = || lines.each(|line| events.write_line(|_| Ok(line.to_owned())));
+        thread::Builder::new()
+            .name("vesica-events".into())
+            .spawn_scoped(scope, write)
+            .map_err(|error| Error::resources(Phase::Prepare, "cannot start a thread", &error))?;
+        let acted = act(&|event| {
+            let missable = matches!(event, Event::Progress { .. });
+            if !(missable && outbox.is_behind()) {
+                events.line(event).into_iter().for_each(|line| outbox.put(line));
+            }
+        });
+        drop(outbox);
+        Ok(acted)
+    })
+}
+
+/// How a run has ended, and what is told of it.
+struct End<'a> {
+    command: &'static str,
+    around: &'a Around,
+    output: Option<&'a Path>,
+    outcome: Ended,
+    /// Whether the report was written, if there is one.
+    written: Result<(), Error>,
+    cancel: &'a CancelToken,
+}
+
+impl End<'_> {
+    /// Shows it; gives the exit code.
+    fn tell(self, screen: Screen, net: &Net, received: &signals::Received) -> u8 {
+        let End { command, around, output, outcome, written, cancel } = self;
+        let failed = |error: &Error, place| match reader_left(error, place) {
+            true => READER_LEFT,
+            false => exit_code(error, received),
+        };
+        let written = written.map_err(|error| net.explain(error, cancel));
+        let code = match (&outcome.result, &written) {
+            (Err(error), _) => failed(error, output),
+            (Ok(_), Err(error)) => failed(error, around.report.as_deref()),
+            (Ok(_), Ok(())) => 0,
+        };
+        net.ends_with(code);
+        if outcome.result.is_ok() {
             let shown = output.filter(|path| table::standard(path).is_none()).map(table::shown_path);
             screen.line(&screen::summary(&outcome.report, shown.as_deref(), command == "local"));
-            0
         }
-        Err(error) if reader_left(error, output) => READER_LEFT,
-        Err(error) => {
-            screen::failure(command, error);
-            exit_code(error, &received)
+        screen.end();
+        match (&outcome.result, &written) {
+            (Err(error), _) if code != READER_LEFT => screen::failure(command, error),
+            (Ok(_), Err(error)) if code != READER_LEFT => {
+                say(&format!("vesica {command}: the run succeeded, but its report was not written: {error}"));
+            }
+            _ => {}
         }
-    };
-    match written {
-        Err(error) if code == 0 && reader_left(&error, around.report.as_deref()) => READER_LEFT,
-        Err(error) if code == 0 => {
-            say(&format!("vesica {command}: the run succeeded, but its report was not written: {error}"));
-            exit_code(&error, &received)
-        }
-        _ => code,
+        code
     }
 }
 
-/// Says what a user may not expect of these options.
-fn caution(common: &Common, output: Option<&Path>) {
+/// What a user may not expect of these options.
+fn caution(common: &Common, output: Option<&Path>) -> Option<&'static str> {
     let settings = common.settings();
-    if settings.learns == Learns::Both && output.is_none() && !common.around.quiet {
-        let rows = settings.result.result == ResultChoice::Rows;
-        say(if rows {
-            "without `--output`, only the number of matching rows is shown"
-        } else {
-            "without `--output`, the result is only shown"
-        });
-    }
+    let only_shown = settings.learns == Learns::Both && output.is_none();
+    only_shown.then_some(match settings.result.result {
+        ResultChoice::Rows => "without `--output`, only the number of matching rows is shown",
+        _ => "without `--output`, the result is only shown",
+    })
 }
 
 fn exit_code(error: &Error, received: &signals::Received) -> u8 {

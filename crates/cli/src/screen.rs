@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use console::{Style, Term};
@@ -16,6 +17,7 @@ use vesica::report::{Event, OfflineReport, Report};
 use vesica::results::ResultReport;
 
 use crate::figures::seconds;
+use crate::outbox::{Outbox, outbox};
 
 mod line;
 mod margin;
@@ -32,10 +34,13 @@ pub(crate) struct Screen {
     /// Whether this is a helper's run.
     helps: AtomicBool,
     now: Arc<Mutex<Line>>,
+    /// Lines that stay, and the thread that shows them.
+    lines: Outbox,
+    showing: JoinHandle<()>,
 }
 
 impl Screen {
-    pub(crate) fn new(quiet: bool, timeout: Duration) -> Self {
+    pub(crate) fn new(quiet: bool, timeout: Duration) -> io::Result<Self> {
         let now = Arc::new(Mutex::new(Line::default()));
         let bar = (!quiet && io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(None, terminal());
@@ -43,7 +48,23 @@ impl Screen {
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         });
-        Screen { quiet, timeout, bar, helps: AtomicBool::new(false), now }
+        let (lines, waiting) = outbox();
+        let above = bar.clone();
+        let show = move || {
+            waiting.each(|line| match &above {
+                Some(bar) => bar.suspend(|| say(line)),
+                None => say(line),
+            });
+        };
+        let showing = thread::Builder::new().name("vesica-screen".into()).spawn(show)?;
+        Ok(Screen { quiet, timeout, bar, helps: AtomicBool::new(false), now, lines, showing })
+    }
+
+    /// Waits until all is shown.
+    pub(crate) fn end(self) {
+        drop(self.lines);
+        // A panic there has been shown.
+        drop(self.showing.join());
     }
 
     /// Shows one event; called from any thread.
@@ -103,10 +124,8 @@ impl Screen {
         } else {
             message.to_owned()
         };
-        match &self.bar {
-            _ if self.quiet => {}
-            Some(bar) => bar.suspend(|| say(&message)),
-            None => say(&message),
+        if !self.quiet {
+            self.lines.put(message);
         }
     }
 }

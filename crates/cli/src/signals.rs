@@ -64,21 +64,24 @@ pub(crate) fn watch(command: &'static str, cancel: &CancelToken) -> io::Result<R
             }
             thread::sleep(MOMENT);
         }
-        // On a thread of its own, since the run may be waiting for standard error.
-        let last_words = move || {
-            say(&format!(
-                "vesica {command}: interrupted while it waited for something; it ended without a report\n  \
-                 what to do: look whether the output is new; if not, start both sides again"
-            ));
-        };
-        let said = thread::Builder::new().spawn(last_words);
-        if said.is_ok() {
-            thread::sleep(MOMENT);
-        }
+        last_words(command, "interrupted while it waited for something");
         leave(first);
     };
     thread::Builder::new().name("vesica-signals".into()).spawn(body)?;
     Ok(received)
+}
+
+/// What is said of a run that is given up. On a thread of its own, since the run may be waiting for standard error.
+pub(crate) fn last_words(command: &'static str, what: &'static str) {
+    let said = thread::Builder::new().spawn(move || {
+        say(&format!(
+            "vesica {command}: {what}; it ended without a report\n  what to do: look whether the output is new; if not, start \
+             both sides again"
+        ));
+    });
+    if said.is_ok() {
+        thread::sleep(MOMENT);
+    }
 }
 
 /// Watches for signals for a service: the first one that asks for the end cancels `stop`, the next one ends the process.

@@ -5,11 +5,11 @@
 use std::fs;
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::common::{
     ANOTHER_DAY, Ended, Party, RECEIVER, SENDER, Scene, emails, nothing_lost, nothing_shown, plain_join,
-    scene, with,
+    scene, until, with,
 };
 use rustix::process::Signal;
 
@@ -41,15 +41,6 @@ fn all_match(rows: usize) -> Scene {
 
 fn expected(scene: &Scene) -> String {
     plain_join(&scene.read("receiver.csv"), &scene.read("sender.csv"))
-}
-
-/// Waits until the file says it.
-fn until(scene: &Scene, file: &str, words: &str) {
-    let begun = Instant::now();
-    while !fs::read_to_string(scene.path(file)).is_ok_and(|text| text.contains(words)) {
-        assert!(begun.elapsed() < Duration::from_secs(120), "{file} does not say {words}");
-        thread::sleep(Duration::from_millis(20));
-    }
 }
 
 pub(crate) fn pipe(scene: &Scene, name: &str) {
@@ -148,6 +139,64 @@ fn one_signal_ends_a_report_and_events_that_nobody_reads() {
         let end = party.end();
         assert_eq!(end.code, Some(143), "{log}: {}", end.screen);
     }
+}
+
+/// Fills standard output, which is a pipe that nobody reads.
+const FULL: &str = r#"head -c 65536 /dev/zero; exec "$0" "$@""#;
+
+#[test]
+fn a_log_collector_that_stops_reading_does_not_hold_the_run() {
+    let scene = scene(300);
+    let (sender, address) = scene.sender(&SENDER);
+    let own = ["receive", "--connect", &address, "--identity", "receiver.pem", "--peer", &scene.sender_key];
+    let receiver = shell(&scene, FULL, &with(&with(&own, &RECEIVER), &["--events", "-"]));
+    // The receiver is through with it, and still has events for its reader.
+    sender.end().expect(0, &[]);
+    until(&scene, "out.csv", "common");
+    assert_eq!(scene.read("out.csv"), expected(&scene));
+    let end = receiver.end();
+    end.expect(0, &["150 of 300 rows match"]);
+    let events = String::from_utf8(end.stdout[65536..].to_vec()).unwrap();
+    let names: Vec<String> = events
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["event"].as_str().unwrap().into()
+        })
+        .collect();
+    assert_eq!((names.first().unwrap().as_str(), names.last().unwrap().as_str()), ("started", "done"));
+    assert!(names.iter().filter(|name| *name == "phase").count() > 5, "{names:?}");
+}
+
+#[test]
+fn a_deadline_ends_a_run_whose_reader_is_stuck() {
+    // On an error of the program the test ends, too.
+    let limited = r#"exec timeout -s KILL 100 "$0" "$@""#;
+    let screen = format!("exec 9<> log.json; head -c 65536 /dev/zero >&9; {limited} 2>&9");
+    let output = format!("head -c 65536 /dev/zero; {limited}");
+    for (script, more, code, words) in [
+        (limited, ["--events", "log.json"], 74, "nobody read it within 1s, the `--deadline`"),
+        (limited, ["--report", "log.json"], 74, "its report was not written: nobody read it within 1s"),
+        (output.as_str(), ["--events", "-"], 0, "`--events`: no more can be written"),
+        (screen.as_str(), ["--threads", "1"], 0, ""),
+    ] {
+        let scene = scene(9);
+        pipe(&scene, "log.json");
+        let args = with(&LOCAL, &["--output", "rows.csv", "--deadline", "1s"]);
+        let end = shell(&scene, script, &with(&args, &more)).end_unread();
+        end.expect(code, &[words]);
+        assert_eq!(scene.exists("rows.csv"), more != ["--events", "log.json"], "{more:?}");
+    }
+}
+
+#[test]
+fn a_deadline_ends_a_wait_that_looks_at_nothing() {
+    let scene = scene(3);
+    pipe(&scene, "identity.json");
+    let keys = ["--identity", "identity.json", "--peer", &scene.sender_key, "--connect", "127.0.0.1:9"];
+    let end = scene.run(&with(&with(&["receive", "--deadline", "1s"], &RECEIVER), &keys));
+    end.expect(65, &["still waited for something after its `--deadline`", "start both sides again"]);
+    fs::remove_file(scene.path("identity.json")).unwrap();
+    nothing_lost(&scene, &[&end]);
 }
 
 #[test]
@@ -278,12 +327,13 @@ fn too_little_room_is_told_before_the_run() {
 fn characters_that_move_the_cursor_are_not_shown() {
     let scene = scene(3);
     for args in [
-        ["--receiver", "a\u{1b}[2Jb.csv", "--output", "out.csv"],
-        ["--receiver", "receiver.csv", "--output", "no\u{1b}[2J/b.csv"],
+        ["--receiver", "a\u{1b}[2Jb\u{202e}.csv", "--output", "out.csv"],
+        ["--receiver", "receiver.csv", "--output", "no\u{1b}[2J\u{202e}/b.csv"],
     ] {
         let end = scene.run(&with(&["local", "--sender", "sender.csv", "--key", "email"], &args));
         assert!(matches!(end.code, Some(64 | 65)), "{}", end.screen);
-        assert!(!end.screen.contains('\u{1b}') && end.screen.contains("\\u{1b}[2J"), "{}", end.screen);
+        assert!(!end.screen.contains(['\u{1b}', '\u{202e}']), "{}", end.screen);
+        assert!(end.screen.contains("\\u{1b}[2J") && end.screen.contains("\\u{202e}"), "{}", end.screen);
     }
 }
 
@@ -318,6 +368,18 @@ fn a_limit_on_the_address_space_is_looked_at() {
     let args = with(&LOCAL, &["--output", "out.csv", "--pad-to", "2^20", "--threads", "1"]);
     let end = shell(&scene, &format!("ulimit -v 600000; {PROGRAM}"), &args).end();
     end.expect(77, &["this run may take", "what the limit on address space leaves"]);
+    nothing_lost(&scene, &[&end]);
+}
+
+#[test]
+fn a_table_without_room_is_refused_before_it_is_read() {
+    let scene = scene(3);
+    let rows: String = (0..6_000_000).map(|number| format!("{number}\n")).collect();
+    scene.write("many.json", format!("id\n{rows}"));
+    let tables = ["local", "--receiver", "many.json", "--sender", "many.json", "--key", "id"];
+    let args = with(&tables, &["--output", "out.csv", "--threads", "1"]);
+    let end = shell(&scene, &format!("ulimit -v 300000; {PROGRAM}"), &args).end();
+    end.expect(77, &["this run may take", "what the limit on address space leaves", "phase read"]);
     nothing_lost(&scene, &[&end]);
 }
 
