@@ -94,9 +94,12 @@ impl Directory {
         Ok(file)
     }
 
-    /// The path for the screen: on one line, with control characters escaped.
+    /// The path for the screen: on one line, with control characters escaped, and those that turn the text around them.
     pub(crate) fn shown(&self) -> String {
-        let escape = |c: char| if c.is_control() { c.escape_default().collect() } else { c.to_string() };
+        let turns = ['\u{61c}', '\u{200e}', '\u{200f}'];
+        let turns = |c| turns.contains(&c) || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let escape =
+            |c: char| if c.is_control() || turns(c) { c.escape_default().collect() } else { c.to_string() };
         self.path.to_string_lossy().chars().map(escape).collect()
     }
 
@@ -143,6 +146,13 @@ mod tests {
         assert!(matches!(error, SpillError::InMemory { .. }), "{error}");
         let error = Directory::among(None, None, memory).unwrap_err();
         assert!(matches!(error, SpillError::InMemory { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_directory_is_shown_on_one_line_and_in_its_own_order() {
+        let directory =
+            Directory { path: "a\n\u{202e}\u{200f}\u{2066}é".into(), kind: DirectoryKind::Named };
+        assert_eq!(directory.shown(), r"a\n\u{202e}\u{200f}\u{2066}é");
     }
 
     #[test]

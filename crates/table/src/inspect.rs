@@ -9,7 +9,7 @@ use vesica_encode::items::{Encoding, Width};
 
 use crate::collect::{Collector, RowFault, Rows};
 use crate::columnar::{self, Wanted};
-use crate::error::{Place, TableError, shown};
+use crate::error::{Place, TableError, shown, turns_text};
 use crate::format::Format;
 use crate::header::{self, Needed};
 use crate::input::{Input, Progress};
@@ -254,7 +254,7 @@ fn mask(value: &[u8]) -> String {
         }
         run = 0;
         if c != '\0' {
-            masked.push(if c.is_control() { '?' } else { c });
+            masked.push(if c.is_control() || turns_text(c) { '?' } else { c });
         }
     }
     masked.push_str(ending);
@@ -288,6 +288,7 @@ mod tests {
         ] {
             assert_eq!(mask(value.as_bytes()), masked, "{value}");
         }
+        assert_eq!(mask("ab\u{202e}cd\u{7}".as_bytes()), "a***?c***?");
         assert_eq!(mask(b"\xff\x00"), "(2 bytes)");
         assert!(mask("a b ".repeat(1000).as_bytes()).len() < 100);
     }
