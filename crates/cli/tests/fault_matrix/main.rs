@@ -15,6 +15,7 @@ mod partners;
 mod peers;
 mod steps;
 mod tables;
+mod windows;
 mod wire;
 
 use std::collections::VecDeque;
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
         .chain(partners::sections())
         .chain([tables::section()])
         .chain(peers::sections())
-        .chain([helpers::section()])
+        .chain([helpers::section(), windows::section()])
         .unzip();
     let numbered =
         jobs.into_iter().enumerate().flat_map(|(at, jobs)| jobs.into_iter().map(move |job| (at, job)));
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
     for ((section, _), row) in done {
         sections[section].rows.push(row);
     }
-    match page::check(&sections) {
+    match windows::check(&sections).and_then(|()| page::check(&sections)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             println!("{message}");
