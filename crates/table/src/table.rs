@@ -48,7 +48,20 @@ impl Input {
         request: &Request,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(Table, Items), TableError> {
+        self.load_unless(request, &mut |_| ControlFlow::Continue(()), on_progress)
+    }
+
+    /// The same, unless `on_rows`, called before all rows with their approximate number (0 if unknown), ends it.
+    pub fn load_unless(
+        self,
+        request: &Request,
+        on_rows: &mut dyn FnMut(usize) -> ControlFlow<()>,
+        on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<(Table, Items), TableError> {
         let begin = |rows_hint| {
+            if on_rows(rows_hint).is_break() {
+                return Err(TableError::Cancelled);
+            }
             let carried = Carried::new(&request.attach, rows_hint);
             Ok(Loading {
                 file: self.name(),

@@ -20,6 +20,9 @@ pub use measured::{COLUMNS, Cell, Conditions, Configuration, RECORDS, Time, sour
 /// Bytes that reading a table and keeping its items take at most, a row.
 pub const TABLE_BYTES_PER_ROW: u64 = 48;
 
+/// Bytes that the program takes beside its table and its protocol.
+pub(crate) const PROCESS_BYTES: u64 = 12 << 20;
+
 /// Bytes that splitting a set into parts takes beside that, a row.
 pub const SPLIT_BYTES_PER_ROW: u64 = 80;
 

@@ -4,6 +4,7 @@
 //! process. The order of its steps is fixed: bad input is found before the partner is contacted, and an output appears only
 //! after both sides have confirmed the run.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -12,10 +13,13 @@ use vesica_channel::CancelToken;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::{Connection, Options, PublicKey};
 use vesica_protocols::{Learns, Outcome, Pending, Phase, Progress, Role, Sizes};
-use vesica_table::{self as table, Dialect, Input, InputDigest, KeySpec, Output, Request, RowSet, Table};
+use vesica_table::{
+    self as table, Dialect, Format, Input, InputDigest, KeySpec, Output, Packing, Request, RowSet, Table,
+};
 
 use crate::base_ots::CacheState;
 use crate::base_ots::file::{CacheFile, CacheInUse};
+use crate::cost::{PROCESS_BYTES, TABLE_BYTES_PER_ROW};
 use crate::deadline::Deadline;
 pub use crate::ended::Ended;
 use crate::ended::Found;
@@ -360,7 +364,8 @@ fn agree(
     };
     let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
     let needed = reporter.agreed(&agreed, terms);
-    agreed.check_memory(needed, budget, channel).map_err(|error| Error::session(Phase::Agree, &error))?;
+    let limit = budget.map(Budget::limit);
+    agreed.check_memory(needed, limit, channel).map_err(|error| Error::session(Phase::Agree, &error))?;
     let lanes = lanes_in_memory(&agreed, settings, (needed, budget), reporter);
     Ok((agreed, lanes))
 }
@@ -519,8 +524,7 @@ fn read(
     let (mut table, keys) = match budget {
         Some(budget) => on_disk::read(input, &request, (role, settings), budget, reporter, rng)?,
         None => {
-            let (table, items) =
-                input.load(&request, &mut |progress| reporter.bytes(progress)).map_err(failed)?;
+            let (table, items) = in_memory(input, &request, reporter)?;
             (table, Keys::InMemory(items))
         }
     };
@@ -540,6 +544,25 @@ fn read(
         .map_err(|misuse| Error::session(Phase::Read, &SessionError::Protocol(misuse.into())))?;
     reporter.read(table.report(), items.len() as u64, settings);
     Ok((table, Set::InMemory(items, attachments)))
+}
+
+/// Reads a table whose keys stay in memory. If it does not even have room for the table, the run is refused before it is read:
+/// a container would end the process.
+fn in_memory(input: Input, request: &Request, reporter: &Reporter<'_>) -> Result<(Table, Items), Error> {
+    // How many rows a packed table has is known too badly.
+    let known = !matches!(input.format(), Format::Csv(Packing::Gzip | Packing::Zstd));
+    let (usual, mut refused) = (Budget::usual().filter(|_| known), None);
+    let begin = &mut |rows: usize| {
+        let needed = PROCESS_BYTES.saturating_add(TABLE_BYTES_PER_ROW.saturating_mul(rows as u64));
+        let short = usual.filter(|budget| !budget.allows(needed));
+        refused = short.map(|budget| SessionError::TooLarge { needed, budget });
+        if refused.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let loaded = input.load_unless(request, begin, &mut |progress| reporter.bytes(progress));
+    loaded.map_err(|error| match refused {
+        Some(refused) => Error::session(Phase::Read, &refused),
+        None => Error::table(Phase::Read, &error),
+    })
 }
 
 /// Puts the digest of the bytes of a file, or of a stream that was kept, into the report.

@@ -67,7 +67,7 @@ impl Budget {
         Budget { bytes, from: Source::Option, parties: 1 }
     }
 
-    /// `--memory auto`: half of the available memory; none if the system does not tell it.
+    /// What `--memory auto` plans with: half of the available memory; none if the system does not tell it.
     pub fn automatic() -> Option<Self> {
         let there = available(Path::new("/"), address_space())?;
         Some(Budget { bytes: there.bytes / 2, from: Source::Automatic, parties: 1 })
@@ -77,6 +77,21 @@ impl Budget {
     pub fn usual() -> Option<Self> {
         let there = available(Path::new("/"), address_space())?;
         Some(Budget { bytes: there.bytes / 100 * USUAL_SHARE, ..there })
+    }
+
+    /// What a run is refused by. `--memory auto` plans a run with half of the available memory, and refuses none that would
+    /// be played without the option.
+    #[must_use]
+    pub fn limit(self) -> Self {
+        match self.from {
+            Source::Automatic => self.or_more(Self::usual()),
+            _ => self,
+        }
+    }
+
+    fn or_more(self, other: Option<Self>) -> Self {
+        let other = other.filter(|other| other.bytes > self.bytes);
+        other.map_or(self, |other| Budget { parties: self.parties, ..other })
     }
 
     /// The share of one party.
@@ -186,6 +201,19 @@ mod tests {
     use super::*;
 
     const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn auto_plans_with_less_than_a_run_is_refused_by() {
+        let auto = Budget { bytes: 150 * MIB, from: Source::Automatic, parties: 2 };
+        let usual = |bytes| Some(Budget { bytes, from: Source::ControlGroup, parties: 1 });
+        let more = Budget { bytes: 270 * MIB, from: Source::ControlGroup, parties: 2 };
+        assert_eq!(auto.or_more(usual(270 * MIB)), more);
+        assert_eq!([auto.or_more(usual(100 * MIB)), auto.or_more(None)], [auto; 2]);
+        if let (Some(usual), Some(auto)) = (Budget::usual(), Budget::automatic()) {
+            assert!(auto.bytes < usual.bytes && auto.limit().bytes > auto.bytes);
+        }
+        assert_eq!(Budget::named(7).limit(), Budget::named(7));
+    }
 
     /// A system of these files.
     fn system(files: &[(&str, &str)]) -> tempfile::TempDir {

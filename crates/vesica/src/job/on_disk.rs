@@ -106,8 +106,11 @@ pub(crate) fn converse(
     let lanes = lanes(agreed.parts, settings.threads(), shares.lanes(rows, costs));
     let needed = shares.needed(rows, costs, lanes);
     reporter.memory_bound(needed);
-    let budget = settings.memory.map(|budget| Budget { bytes: shares.total(), parties: 1, ..budget });
-    agreed.check_memory(needed, budget, &mut channel).map_err(failed)?;
+    let limit = settings.memory.map(|budget| match budget.from {
+        Source::Automatic => budget.limit(),
+        _ => Budget { bytes: shares.total(), parties: 1, ..budget },
+    });
+    agreed.check_memory(needed, limit, &mut channel).map_err(failed)?;
     let set = KeySet::OnDisk(on_disk, reporter);
     match play_parts((settings, lanes), &agreed, set, (channel, links), reporter, rng)? {
         Some(Selected::Bitmap { rows, items }) => {
