@@ -93,12 +93,12 @@ impl<G: Group> Over<G> {
             }),
         ])
         .memory(
-            "receiver 64·n_r + 36·n_s (n_s < n_r: 40·n_r + 84·n_s), sender 32·n_r + 56·n_s (n_s < n_r: 32·n_r + 4·n_s)",
+            "receiver 72·n_r + 36·n_s (n_s < n_r: 40·n_r + 84·n_s), sender 32·n_r + 56·n_s (n_s < n_r: 32·n_r + 4·n_s)",
             |shape| {
                 let (receiver, sender) = (shape.receiver(), shape.sender());
                 match Form::for_sizes(shape.sizes) {
                     Form::MasksOfSender => Memory {
-                        receiver: (32 + Self::ELEMENT) * receiver + 36 * sender,
+                        receiver: (40 + Self::ELEMENT) * receiver + 36 * sender,
                         sender: Self::ELEMENT * receiver + 56 * sender,
                     },
                     Form::MasksOfReceiver => Memory {
