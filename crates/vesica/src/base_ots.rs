@@ -4,12 +4,13 @@
 //! The parties compare the states of their caches in the terms. A run uses cached base OTs only if both have
 //! the same. Otherwise it makes new ones, and both parties store those. [`vesica_ot::base::cache`] says what
 //! a run derives from cached base OTs and why that is secure. docs/base-ots.md says what it means for users.
-//! The file is in `base_ots/file.rs`.
+//! The file is in `base_ots/file.rs`, and how it is replaced in `base_ots/replacement.rs`.
 
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_ot::base::cache;
 
 pub(crate) mod file;
+mod replacement;
 
 /// The most runs that one set of base OTs serves. This bounds what a stolen file reveals, and how far one
 /// side can fall behind.

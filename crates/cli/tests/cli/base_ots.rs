@@ -90,8 +90,26 @@ fn the_second_run_sends_no_base_ots() {
             use std::os::unix::fs::PermissionsExt;
             assert_eq!(std::fs::metadata(scene.path(file)).unwrap().permissions().mode() & 0o777, 0o600);
         }
-        assert!(!scene.files().iter().any(|name| name.ends_with(".tmp")));
+        assert!(!scene.files().iter().any(|name| name.ends_with(".tmp") || name.ends_with(".vesica-new")));
     }
+}
+
+/// A process that is killed while it replaces its file leaves a whole file of secrets beside it.
+#[test]
+fn what_a_killed_run_has_left_goes_with_the_next_one() {
+    let scene = tables();
+    run(&scene, "gbf", [true; 2], NEW);
+    let left = FILES.map(|name| format!(".{name}.vesica-new"));
+    let unneeded = ["base OTs: this run needs none that may be kept; the file stays unchanged"; 2];
+    // Whether the run replaces its file or not.
+    for (protocol, words) in [("gbf", KEPT), ("dh", unneeded)] {
+        for (file, left) in FILES.iter().zip(&left) {
+            std::fs::copy(scene.path(file), scene.path(left)).unwrap();
+        }
+        run(&scene, protocol, [true; 2], words);
+        assert!(left.iter().all(|left| !scene.exists(left)), "{protocol}: {:?}", scene.files());
+    }
+    run(&scene, "gbf", [true; 2], KEPT);
 }
 
 #[test]

@@ -7,11 +7,10 @@
 //! Little-endian. Only its owner may be able to read it. A run that both sides confirmed replaces the whole
 //! file. A file of another party, partner or role is never replaced.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
 use vesica_channel::codec::{CodecError, Reader};
 use vesica_net::PublicKey;
 use vesica_net::private_file::{self, PrivateFileError, Readers};
@@ -19,6 +18,7 @@ use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
 use vesica_protocols::{Phase, Role};
 use zeroize::Zeroizing;
 
+use super::replacement::{self, Replacement};
 use super::{BaseOts, CacheState, Mark};
 use crate::error::{Error, Kind};
 
@@ -74,7 +74,7 @@ fn sum(bytes: &[u8]) -> [u8; SUM] {
 }
 
 impl CacheFile {
-    /// Reads the file, if there is one. If there is none, its folder must be writable.
+    /// Reads the file, if there is one, and removes what a killed run has left beside it. The folder must be writable.
     pub(crate) fn open(path: &Path, role: Role, mine: PublicKey, theirs: PublicKey) -> Result<Self, Error> {
         let mut cache_file = CacheFile { path: path.to_owned(), role, keys: [mine, theirs], found: None };
         let refused = |why: String, remedy: &str| {
@@ -89,7 +89,7 @@ impl CacheFile {
             };
             refused(fault.to_string(), remedy)
         })?;
-        cache_file.temporary().map_err(|error| {
+        replacement::prepare(path).map_err(|error| {
             refused(format!("cannot be written: {error}"), "name a file in a folder that you may write to")
         })?;
         Ok(cache_file)
@@ -167,24 +167,8 @@ impl CacheFile {
         bytes
     }
 
-    fn folder(&self) -> &Path {
-        self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-    }
-
-    /// A temporary file in the same folder, readable by its owner alone. It is deleted unless it is
-    /// persisted.
-    fn temporary(&self) -> io::Result<NamedTempFile> {
-        tempfile::Builder::new().prefix(".vesica-").suffix(".tmp").tempfile_in(self.folder())
-    }
-
     fn write(&self, stored: &Stored) -> io::Result<()> {
-        let mut file = self.temporary()?;
-        file.write_all(&self.encode(stored))?;
-        file.as_file().sync_all()?;
-        file.persist(&self.path).map_err(|error| error.error)?;
-        // The file is in place. Not every file system can sync a folder, so a failure here is no error.
-        let _ = File::open(self.folder()).and_then(|folder| folder.sync_all());
-        Ok(())
+        Replacement::beside(&self.path)?.put(&self.encode(stored), &self.path)
     }
 }
 
