@@ -117,6 +117,11 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
     ));
     if args.all && args.protocol.is_empty() {
         report_on(Sources { main: &folder, beside: &[] }, &args.page, &args.folders)?;
+    } else {
+        let record = path.display();
+        say(&format!(
+            "the tables, with the papers' figures: `vesica bench report --record {record} --page tables.md`"
+        ));
     }
     let message = format!("{} runs failed, see above", summary.failed);
     if summary.failed == 0 { Ok(()) } else { Err(BenchError::Party { role: "parties", message }) }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::figures::{Record, Records};
@@ -236,10 +237,13 @@ pub(super) fn link(page: &Path, file: &Path) -> Result<String, BenchError> {
     Ok(up.into_iter().chain(to.into_iter().skip(same)).collect::<Vec<_>>().join("/"))
 }
 
-/// Puts `text` between the markers of the page at `path`, and keeps the rest of the page.
+/// Puts `text` between the markers of the page at `path`, and keeps the rest of the page. A page that is not there is made.
 pub(super) fn splice(path: &Path, text: &str) -> Result<(), BenchError> {
-    let page = fs::read_to_string(path).map_err(|cause| BenchError::file(path, cause))?;
     let [begin, end] = MARKERS;
+    let page = match fs::read_to_string(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => format!("# Benchmarks\n\n{begin}\n{end}\n"),
+        read => read.map_err(|cause| BenchError::file(path, cause))?,
+    };
     let parts = page.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
     let (before, after) =
         parts.ok_or_else(|| BenchError::form(path, "the markers of the report are not there"))?;

@@ -96,7 +96,7 @@ pub(crate) struct BenchReport {
     /// The folder of another machine's record, whose figures stand beside with its name; may be repeated
     #[arg(long, value_name = "FOLDER")]
     pub(crate) beside: Vec<PathBuf>,
-    /// The page that holds the tables
+    /// The page of results, made if it is not there; the tables, a page for each paper, go into a folder of its name beside it
     #[arg(long, value_name = "FILE", default_value = "docs/benchmarks.md")]
     pub(crate) page: PathBuf,
     #[command(flatten)]

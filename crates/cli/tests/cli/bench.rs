@@ -32,6 +32,8 @@ fn every_protocol_runs_is_recorded_once_and_reported() {
     let run = || bench(&["run", EVERYTHING, "--record", record_text]);
     let first = run();
     assert!(first.status.success(), "{}", text(&first.stderr));
+    let next = format!("`vesica bench report --record {record_text} --page tables.md`");
+    assert!(text(&first.stderr).contains(&next), "{}", text(&first.stderr));
     let lines = fs::read_to_string(record.join("vesica-all-at-2-8.csv")).unwrap();
     let mut rows: Vec<_> = lines.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
     rows.sort_unstable();
@@ -56,6 +58,11 @@ fn every_protocol_runs_is_recorded_once_and_reported() {
     assert!(results.contains("(page/vesica.md)"), "{results}");
     let tables = fs::read_to_string(folder.path().join("page/vesica.md")).unwrap();
     assert!(names.iter().all(|name| tables.contains(&format!("| {name} | **"))), "{tables}");
+    // A page that is not there is made.
+    let new = folder.path().join("new.md");
+    let report = bench(&["report", "--record", record_text, "--page", new.to_str().unwrap()]);
+    assert!(report.status.success(), "{}", text(&report.stderr));
+    assert!(fs::read_to_string(&new).unwrap().contains("(new/vesica.md)"));
     // Every figure of the tables is in the file that the pictures are drawn from.
     let figures = fs::read_to_string(record.join("figures.csv")).unwrap();
     assert!(names.iter().all(|name| figures.contains(&format!(",{name},2^8,"))), "{figures}");
