@@ -5,21 +5,22 @@
 //! [`registry`] lists them all. A protocol file opens with what it computes, under which security model, its
 //! messages and its cost.
 //!
-//! A first run, of both roles in one process:
+//! A first run, of both roles in one process (the README has the same program):
 //!
 //! ```
 //! use rand::{SeedableRng, rngs::{StdRng, SysRng}};
 //! use vesica_encode::items::{Items, Width};
 //! use vesica_protocols::{registry, run_local};
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mine = Items::of_keys(Width::Digest128, &["ada", "bob", "eve"])?;
-//! let theirs = Items::of_keys(Width::Digest128, &["zoe", "eve"])?;
-//! let protocol = registry::find("dh").ok_or("no such protocol")?;
-//! let matches = run_local(protocol, &mine, &theirs, &mut StdRng::try_from_rng(&mut SysRng)?)?.into_matches()?;
-//! assert_eq!(matches.rows(), [2]); // "eve"
-//! # Ok(())
-//! # }
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let mut rng = StdRng::try_from_rng(&mut SysRng)?;
+//!     let mine = Items::of_keys(Width::Digest128, &["ada", "bob", "eve"])?;
+//!     let theirs = Items::of_keys(Width::Digest128, &["zoe", "eve"])?;
+//!     let protocol = registry::find("dh").ok_or("no such protocol")?;
+//!     let matches = run_local(protocol, &mine, &theirs, &mut rng)?.into_matches()?;
+//!     assert_eq!(matches.rows(), [2]); // "eve"
+//!     Ok(())
+//! }
 //! ```
 //!
 //! Two processes each make a [`Run`] and a channel of their own, and call
