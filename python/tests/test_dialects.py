@@ -36,6 +36,9 @@ def test_paths_to_text_of_other_kinds(tmp_path: Path) -> None:
     with pytest.raises(vesica.InputError) as raised:
         vesica.local(tmp_path / "mine.csv", tmp_path / "mine.csv", key="Stadt", row_numbers=True)
     assert '`delimiter=";"`' in str(raised.value) and "--" not in str(raised.value)
+    (tmp_path / "commas.csv").write_text("Stadt,x\nBern,1\n")
+    with pytest.raises(vesica.InputError, match=r'give `delimiter=\(";", ","\)`'):
+        vesica.local(tmp_path / "mine.csv", tmp_path / "commas.csv", key="Stadt", row_numbers=True)
     with pytest.raises(vesica.UsageError, match="are for a path"):
         vesica.local(table("pandas", MINE), table("pandas", THEIRS), key="email", delimiter=";")
 

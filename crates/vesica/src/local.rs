@@ -7,6 +7,7 @@ use vesica_channel::{CancelToken, Channel};
 use vesica_net::{Connection, memory};
 use vesica_protocols::registry::{self, Entry};
 use vesica_protocols::{Phase, Role};
+use vesica_table::Delimiter;
 
 use crate::assist;
 use crate::error::{Error, Kind, Side};
@@ -42,6 +43,7 @@ pub fn run(
         None => (None, HelperLink::None, HelperLink::None),
     };
     let [my_rng, their_rng] = rngs;
+    let delimiters = [&receiver, &sender].map(|table| table.dialect.delimiter.unwrap_or(Delimiter::COMMA));
     let job = |role, table| Job { role, table, settings: settings.clone() };
     let (receiver, sender) = (job(Role::Receiver, receiver), job(Role::Sender, sender));
     thread::scope(|scope| {
@@ -70,9 +72,10 @@ pub fn run(
             drop(Error::resources(Phase::Prepare, "cannot start a thread", error));
         }
         let pair = Pair { helper: my_helper, ..Pair::default() };
-        let outcome =
+        let mut outcome =
             receiver.run_over(pair, cancel, my_rng, on_event, |_, greeting, _, _| Ok(mine.greeted(greeting)));
-        let sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let mut sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        name_both_delimiters([&mut outcome, &mut sender], delimiters);
         (outcome, sender)
     })
 }
@@ -90,6 +93,33 @@ pub(crate) fn greeted(mut channel: Connection, greeting: &[u8]) -> Connection {
     // The errors of a channel stick: what comes next reports this one.
     let _ = channel.send(greeting);
     channel
+}
+
+/// How an error names the delimiter that a table seems to have.
+const GIVE: &str = "give `--delimiter ";
+
+/// One table seems to have another delimiter than it was read with. The option has one value for both tables, so an error
+/// that names it names it for both of them, unless it is the same.
+fn name_both_delimiters(ends: [&mut Ended; 2], read_with: [Delimiter; 2]) {
+    let asked = |error: &Error| {
+        let (value, _) = error.message.split_once(GIVE)?.1.split_once('`')?;
+        Some(value.to_owned())
+    };
+    let [mine, theirs] = [0, 1].map(|side| {
+        let asked = ends[side].result.as_ref().err().and_then(asked);
+        asked.unwrap_or_else(|| read_with[side].to_string())
+    });
+    if mine == theirs {
+        return;
+    }
+    let both = format!("{GIVE}'{}={}'", mine.trim_matches('\''), theirs.trim_matches('\''));
+    for end in ends {
+        for error in end.result.as_mut().err().into_iter().chain(&mut end.report.error) {
+            if let Some(value) = asked(&*error) {
+                error.message = error.message.replace(&format!("{GIVE}{value}"), &both);
+            }
+        }
+    }
 }
 
 /// The outcome to report: the receiver's, unless the sender knows the cause. Of a sender that failed the receiver only sees a

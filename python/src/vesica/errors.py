@@ -25,6 +25,10 @@ __all__ = [
 ]
 
 
+_WORDS = (
+    ("repeat `--key`, once for each of", "give `key` as a list of"),
+    ("`vesica pubkey` prints", "`vesica.public_key` returns"),
+)
 _FLAGS = ("allow-insecure", "insecure-plaintext", "match-id", "paper-parameters", "quiet")
 _OPTION = re.compile(
     r"--([a-z][a-z-]*[a-z])"
@@ -41,12 +45,16 @@ def _python(text: str) -> str:
             return "header=False"
         if name == "prepare":
             return "vesica.prepare"
+        if name == "delimiter" and value and (both := re.fullmatch("'(.+)=(.+)'", value)):
+            return f'delimiter=("{both[1]}", "{both[2]}")'
         python = name.replace("-", "_")
         if name in _FLAGS:
             return f"{python}=True"
         return python if value is None else f'{python}="{value.strip(chr(39))}"'
 
-    return _OPTION.sub(option, text.replace("repeat `--key`, once for each of", "give `key` as a list of"))
+    for command_line, python in _WORDS:
+        text = text.replace(command_line, python)
+    return _OPTION.sub(option, text)
 
 
 class VesicaError(Exception):

@@ -37,6 +37,7 @@ fn two_tables_are_read_alike_or_each_in_its_way() {
     scene.write("a.csv", "1;Ada\n2;Bob\n");
     scene.write("b.csv", "k,v\nBob,x\n");
     scene.write("c.csv", "Bob|x\n");
+    scene.write("t.csv", "k\tv\nBob\tx\n");
     let local = |more: &[&str]| {
         let args = ["local", "--receiver", "a.csv", "--output", "-"];
         scene.run(&[&args[..], more].concat())
@@ -53,8 +54,26 @@ fn two_tables_are_read_alike_or_each_in_its_way() {
     local(&["--sender", "b.csv", "--key", "2", "--delimiter", "semicolon"])
         .expect(64, &["write one ASCII character"]);
     local(&["--sender", "b.csv", "--key", "2", "--encoding", "klingon"]).expect(64, &["unknown encoding"]);
-    local(&["--sender", "b.csv", "--key", "Name=k"])
-        .expect(65, &["separated by semicolons: give `--delimiter ';'`"]);
+    // The remedy is for both tables, so that it does not lead from one of them to the other and back.
+    for (sender, key, more, remedy) in [
+        (
+            "b.csv",
+            "Ada=k",
+            &[][..],
+            "a.csv: no column `Ada`; the header has 1 column; it looks separated by semicolons: give `--delimiter ';=,'`",
+        ),
+        (
+            "b.csv",
+            "Ada=k",
+            &["--delimiter", ";"],
+            "b.csv: no column `k`; the header has 1 column; it looks separated by commas: give `--delimiter ';=,'`",
+        ),
+        ("c.csv", "Ada=Zed", &[], "give `--delimiter ';=|'`"),
+        ("a.csv", "Ada", &[], "give `--delimiter ';'`"),
+        ("t.csv", "Ada=k", &["--delimiter", ","], "give `--delimiter ';=tab'`"),
+    ] {
+        local(&with(&["--sender", sender, "--key", key], more)).expect(65, &[remedy]);
+    }
 }
 
 #[test]
@@ -156,6 +175,7 @@ fn an_empty_result_comes_with_a_hint() {
     let args = ["local", "--sender", "theirs.csv", "--output", "-", "--report", "report.json", "--receiver"];
     let hints = || {
         let report: serde_json::Value = serde_json::from_str(&scene.read("report.json")).unwrap();
+        std::fs::remove_file(scene.path("report.json")).unwrap();
         report["hints"]
             .as_array()
             .unwrap()
