@@ -75,7 +75,8 @@ def private_join(program, folder, tables, output, port, options):
         return [program, role, "--input", table, "--key", "email", "--identity", folder / f"{role}.pem", "--peer",
                 f"@{folder / f'{other}.pub'}", "--quiet", "--report", folder / f"{role}.json", *place, *options]
 
-    output.unlink(missing_ok=True)
+    for old in [output, folder / "receive.json", folder / "send.json"]:
+        old.unlink(missing_ok=True)
     started = time.perf_counter()
     receiver = subprocess.Popen(
         party("receive", "send", tables[0], ["--listen", f"127.0.0.1:{port}", "--output", output]))

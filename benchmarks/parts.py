@@ -34,6 +34,7 @@ def party(program, folder, role, arguments):
     mine, other = ("receiver", "sender") if role == "receive" else ("sender", "receiver")
     peer = (folder / f"{other}.pub").read_text().strip()
     common = ["--input", f"{mine}.csv", "--key", "id:text", "--identity", f"{mine}.pem", "--peer", peer]
+    (folder / f"{mine}.json").unlink(missing_ok=True)
     command = [program, role, *common, "--report", f"{mine}.json", "--memory", "64G", *arguments]
     return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
 

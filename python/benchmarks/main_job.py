@@ -128,6 +128,7 @@ def command_line_run(program: str, folder: Path, keys: dict[str, str], options: 
     sender.stderr.read()
     assert sender.wait() == 0
     report = json.loads((folder / "report.json").read_text())
+    (folder / "report.json").unlink()
     return {"took": took, "rows": report["matches"]["rows"], "peak": report["peak_rss"], "report": report}
 
 

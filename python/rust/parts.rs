@@ -11,10 +11,11 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vesica::job::Ended;
+use vesica::output_paths::ReportPlace;
 use vesica::parts::engine::{Engine, EngineJob, Outline, PartReceipt, Round, RoundEnded, Watch};
 use vesica::protocols::{Phase, Role};
 use vesica::report::Event;
-use vesica::table::{Output, TableReport};
+use vesica::table::TableReport;
 use vesica::{Error, caught, channel, randomness};
 
 use crate::errors::raise;
@@ -103,7 +104,7 @@ pub(crate) struct PartsRun {
     cancel: channel::CancelToken,
     on_event: Py<PyAny>,
     /// Where the report goes, and the thread, until the run has ended.
-    open: Mutex<Option<(Option<Output>, JoinHandle<()>)>>,
+    open: Mutex<Option<(Option<ReportPlace>, JoinHandle<()>)>>,
     /// What has come and was not asked for yet.
     early: Mutex<VecDeque<Message>>,
 }

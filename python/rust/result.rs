@@ -9,8 +9,9 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
+use vesica::output_paths::ReportPlace;
 use vesica::results::Answer;
-use vesica::table::{Output, PayloadRows};
+use vesica::table::PayloadRows;
 use vesica::{channel, job};
 
 use crate::errors::raise;
@@ -126,11 +127,11 @@ impl Outcome {
     pub(crate) fn of(
         py: Python<'_>,
         ended: job::Ended,
-        report: Option<Output>,
+        report: Option<ReportPlace>,
         cancel: &channel::CancelToken,
     ) -> PyResult<Self> {
         let job::Ended { report: full_report, result, answer, payload, batches, numbers, selected } = ended;
-        let written = report.map_or(Ok(()), |file| py.detach(|| full_report.write(file, cancel)));
+        let written = report.map_or(Ok(None), |place| py.detach(|| full_report.write(place, cancel)));
         let matches = result.map_err(|error| raise(py, &error, Some(&full_report)))?;
         written.map_err(|error| raise(py, &error, Some(&full_report)))?;
         Ok(Outcome {
@@ -151,7 +152,7 @@ pub(crate) fn report_output(
     report: Option<&PathBuf>,
     output: Option<&PathBuf>,
     protected: &[PathBuf],
-) -> Result<Option<Output>, vesica::Error> {
+) -> Result<Option<ReportPlace>, vesica::Error> {
     let logs = [report.map(PathBuf::as_path), None];
-    vesica::output_paths::check(output.map(PathBuf::as_path), logs, protected).map(|[report, _]| report)
+    vesica::output_paths::check(output.map(PathBuf::as_path), logs, protected).map(|(report, _)| report)
 }

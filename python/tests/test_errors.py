@@ -137,6 +137,7 @@ def test_wrong_usage(tmp_path: Path, keys: dict[str, str]) -> None:
         "identity": tmp_path / "receiver.pem",
         "peer": keys["sender"],
     }
+    (tmp_path / "old.json").write_text("{}")
     cases: list[tuple[dict[str, Any], str]] = [
         ({"connect": None}, "give `listen`, `connect` or `via`"),
         ({"listen": ":0"}, "either `listen` or `connect`"),
@@ -156,6 +157,8 @@ def test_wrong_usage(tmp_path: Path, keys: dict[str, str]) -> None:
         ({"sigma": 99}, "1 to 64"),
         ({"output": "a.arrow", "row_numbers": True}, "not both"),
         ({"output": "a.arrow", "report": "a.arrow"}, "name the same file"),
+        ({"report": tmp_path / "old.json"}, "is there already"),
+        ({"protocol": "volle"}, 'did you mean "vole"'),
         ({"keep_base_ots": "base.ots"}, 'security="semi-honest"'),
         ({"insecure_plaintext": True}, "`peer` nor `identity`"),
         ({"insecure_plaintext": True, "peer": None, "identity": None, "connect": "192.0.2.1:9"}, "loopback"),
@@ -164,8 +167,10 @@ def test_wrong_usage(tmp_path: Path, keys: dict[str, str]) -> None:
         with pytest.raises(vesica.UsageError) as raised:
             vesica.receive(mine, **{**good, **change})
         check(raised.value, words, "what to do")
-    with pytest.raises(vesica.UsageError, match="not overwritten"):
+    with pytest.raises(vesica.UsageError, match="not overwritten") as raised:
         vesica.keygen(tmp_path / "receiver.pem")
+    assert vesica.public_key(tmp_path / "receiver.pem") in str(raised.value)
+    assert "`vesica.public_key`" in raised.value.remedy
     with pytest.raises(vesica.UsageError, match="learns no result"):
         vesica.send(mine, **{**good, "output": "rows.arrow"})
     with pytest.raises(vesica.OutputError, match="same file as an input"):

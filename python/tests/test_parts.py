@@ -248,6 +248,8 @@ def test_options_that_an_engine_cannot_have() -> None:
         parts.Job.open("sender", 5, connect="127.0.0.1:1", **{**usual, "slots": 0})
     with pytest.raises(TypeError, match="unknown option"):
         parts.Job.open("sender", 5, connect="127.0.0.1:1", wrong=1, **usual)
+    with pytest.raises(TypeError, match="did you mean protocol"):
+        parts.Job.open("sender", 5, connect="127.0.0.1:1", protocl="vole", **usual)
 
 
 def test_digests_items_and_fingerprints() -> None:

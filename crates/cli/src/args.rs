@@ -18,8 +18,8 @@ pub(crate) use bench::Bench;
 pub(crate) use bench::{
     BenchBlocks, BenchCommand, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
 };
-use common::set_size;
 pub(crate) use common::{Around, Common};
+use common::{names, set_size};
 pub(crate) use plan::Plan;
 pub(crate) use text::{TextOptions, TextPair};
 
@@ -73,9 +73,11 @@ pub(crate) struct Cli {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Try it: two sample tables, two processes, TLS on loopback, the matched rows on the screen
-    Quickstart,
+    Quickstart(Quickstart),
     /// Make a new identity and print its public key, which the partner needs
     Keygen(Keygen),
+    /// Print the public key of my identity, alone on standard output
+    Pubkey(Pubkey),
     /// Look at a table: its columns, its rows, and its keys, masked
     Inspect(Inspect),
     /// Find the rows of my table whose keys are in the partner's table
@@ -107,6 +109,13 @@ pub(crate) enum Command {
 }
 
 #[derive(Args)]
+pub(crate) struct Quickstart {
+    /// Leave the tables, the identities and the matched rows in this new folder, to go on with
+    #[arg(long, value_name = "DIR")]
+    pub(crate) keep: Option<PathBuf>,
+}
+
+#[derive(Args)]
 pub(crate) struct Keygen {
     /// The file for the new identity [default: vesica/identity.pem in $XDG_CONFIG_HOME or ~/.config]
     #[arg(long, value_name = "FILE")]
@@ -114,11 +123,21 @@ pub(crate) struct Keygen {
 }
 
 #[derive(Args)]
+pub(crate) struct Pubkey {
+    /// My identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in $XDG_CONFIG_HOME or ~/.config]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) identity: Option<PathBuf>,
+}
+
+#[derive(Args)]
 #[command(after_help = INSPECT)]
 pub(crate) struct Inspect {
     /// The table: CSV (gzip or zstd too), Parquet or Arrow IPC; `-` is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) input: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "file")]
+    input: Option<PathBuf>,
+    /// The same as --input
+    #[arg(value_name = "FILE", conflicts_with = "input")]
+    file: Option<PathBuf>,
     /// Key column, COLUMN[:RULE]; repeat for a composite key
     #[arg(long, value_name = "SPEC")]
     pub(crate) key: Vec<KeySpec>,
@@ -129,13 +148,20 @@ pub(crate) struct Inspect {
     pub(crate) text: TextOptions,
 }
 
+impl Inspect {
+    /// The table.
+    pub(crate) fn input(&self) -> PathBuf {
+        self.input.clone().or_else(|| self.file.clone()).unwrap_or_default()
+    }
+}
+
 #[derive(Args)]
 #[command(after_help = RECEIVE, next_help_heading = "My table", override_usage = "vesica receive --input <FILE> --key <SPEC> --output <FILE> <--listen <ADDR>|--connect <ADDR>|--via <ADDR>> --peer <PUBKEY> [OPTIONS]")]
 pub(crate) struct Receive {
     #[command(flatten)]
     pub(crate) table: TableOptions,
-    /// The file for the matching rows, in my table's format, or for another result, in the format of the name's ending; CSV is compressed if the name ends in .gz or .zst; `-` is standard output
-    #[arg(long, value_name = "FILE", help_heading = "My table", required_unless_present = "prepare")]
+    /// The file for the matching rows, in my table's format, or for another result, which needs no file, in the format of the name's ending; CSV is compressed if the name ends in .gz or .zst; `-` is standard output
+    #[arg(long, value_name = "FILE", help_heading = "My table")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) partner: PartnerOptions,
@@ -217,9 +243,9 @@ pub(crate) struct Local {
     /// Key column, COLUMN[:RULE], or MINE=THEIRS[:RULE] where the names differ; repeat for a composite key
     #[arg(long, value_name = "SPEC", required = true)]
     pub(crate) key: Vec<PairSpec>,
-    /// The file for the receiver's matching rows, or for another result; `-` is standard output
+    /// The file for the receiver's matching rows, or for another result, which needs no file; `-` is standard output
     #[arg(long, value_name = "FILE")]
-    pub(crate) output: PathBuf,
+    pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) text: TextPair,
     #[command(flatten)]
@@ -228,11 +254,14 @@ pub(crate) struct Local {
 
 #[derive(Args)]
 pub(crate) struct Protocols {
+    /// Only this protocol; all of them if none is given
+    #[arg(value_name = "NAME", value_parser = names(), hide_possible_values = true)]
+    pub(crate) name: Option<String>,
     /// Print JSON, for programs
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,
     /// Print the README's table
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, conflicts_with = "name")]
     pub(crate) markdown: bool,
 }
 
@@ -254,13 +283,23 @@ pub(crate) struct Completions {
 #[command(next_help_heading = "My table")]
 pub(crate) struct TableOptions {
     /// My table: CSV with a header (gzip or zstd too), Parquet or Arrow IPC; `-` is standard input
-    #[arg(long, value_name = "FILE", required_unless_present = "prepare")]
-    pub(crate) input: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["file", "prepare"])]
+    input: Option<PathBuf>,
+    /// The same as --input
+    #[arg(value_name = "FILE", conflicts_with_all = ["input", "prepare"])]
+    file: Option<PathBuf>,
     /// Key column, COLUMN[:RULE]; rules are raw, text, email, email-uid2, email-meta, phone, phone:CC, ip, date, int, sha256; repeat for a composite key
     #[arg(long, value_name = "SPEC", required_unless_present = "prepare")]
     pub(crate) key: Vec<KeySpec>,
     #[command(flatten)]
     pub(crate) text: TextOptions,
+}
+
+impl TableOptions {
+    /// My table; none in an offline phase alone.
+    pub(crate) fn input(&self) -> Option<PathBuf> {
+        self.input.clone().or_else(|| self.file.clone())
+    }
 }
 
 #[derive(Args)]

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::io::{self, Write as _};
 
 use clap::CommandFactory;
+use serde_json::Value;
 use vesica::catalogue;
 use vesica::protocols::Supported;
 use vesica::protocols::registry::{Entry, Message, PROTOCOLS};
@@ -15,12 +16,21 @@ use crate::screen::say;
 
 /// Prints the registry.
 pub(crate) fn protocols(args: &Protocols) -> u8 {
+    let name = args.name.as_deref();
     let text = match (args.json, args.markdown) {
-        (true, _) => format!("{:#}\n", catalogue::json()),
+        (true, _) => format!("{:#}\n", only(name, catalogue::json())),
         (false, true) => as_markdown(),
-        (false, false) => as_text(),
+        (false, false) => as_text(name),
     };
     print(text.as_bytes())
+}
+
+/// The registry with no other protocol than that one, if one is named.
+fn only(name: Option<&str>, mut registry: Value) -> Value {
+    if let (Some(name), Some(entries)) = (name, registry["protocols"].as_array_mut()) {
+        entries.retain(|entry| entry["name"] == name);
+    }
+    registry
 }
 
 /// Prints completions for a shell.
@@ -124,9 +134,9 @@ fn supported(entry: &Entry) -> Vec<(&'static str, String)> {
     lines
 }
 
-fn as_text() -> String {
+fn as_text(name: Option<&str>) -> String {
     let mut text = String::new();
-    for entry in PROTOCOLS {
+    for entry in PROTOCOLS.iter().filter(|entry| name.is_none_or(|name| name == entry.name)) {
         let messages: Vec<_> = entry.all_messages().map(|m| message(m.formula, &whose(entry, m))).collect();
         let rows = [
             ("paper", entry.paper.to_owned()),

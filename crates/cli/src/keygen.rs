@@ -1,10 +1,11 @@
-//! `vesica keygen`: a new identity on disk, its public key on standard output.
+//! `vesica keygen`: a new identity on disk, its public key on standard output. `vesica pubkey`: that key again.
 
 use std::io::{self, Write};
 
 use vesica::{Kind, partner};
 
-use crate::args::Keygen;
+use crate::args::{Keygen, Pubkey};
+use crate::documents::print;
 use crate::screen::{self, say};
 use crate::system;
 
@@ -27,4 +28,15 @@ pub(crate) fn run(args: &Keygen) -> u8 {
         say(caution);
     }
     0
+}
+
+/// Prints the public key of an identity.
+pub(crate) fn show(args: &Pubkey) -> u8 {
+    match partner::identity(args.identity.as_deref()) {
+        Ok(identity) => print(format!("{}\n", identity.public_key()).as_bytes()),
+        Err(error) => {
+            screen::failure("pubkey", &error);
+            error.kind.exit_code()
+        }
+    }
 }

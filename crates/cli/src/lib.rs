@@ -74,6 +74,7 @@ fn run(cli: Cli) -> u8 {
     let secret = matches!(
         command,
         Command::Keygen(_)
+            | Command::Pubkey(_)
             | Command::Inspect(_)
             | Command::Receive(_)
             | Command::Send(_)
@@ -85,8 +86,9 @@ fn run(cli: Cli) -> u8 {
         system::guard_memory();
     }
     match command {
-        Command::Quickstart => quickstart::run(),
+        Command::Quickstart(args) => quickstart::run(&args),
         Command::Keygen(args) => keygen::run(&args),
+        Command::Pubkey(args) => keygen::show(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Receive(args) => run::receive(*args),
         Command::Send(args) => run::send(*args),

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Plan) -> u8 {
             let text = if args.json {
                 format!("{:#}\n", as_json(&forecast, &asked))
             } else {
-                as_text(&forecast, &asked)
+                as_text(&forecast, &asked, args.all)
             };
             print(text.as_bytes())
         }
@@ -101,7 +101,7 @@ fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
     })
 }
 
-fn as_text(forecast: &Forecast, asked: &Asked) -> String {
+fn as_text(forecast: &Forecast, asked: &Asked, all: bool) -> String {
     let protocol = forecast.choice.protocol;
     let mut text = format!("{}: {}\n", protocol.name, protocol.title);
     // Writing to a string cannot fail.
@@ -113,7 +113,7 @@ fn as_text(forecast: &Forecast, asked: &Asked) -> String {
         "\n{}\nTraffic and memory are the protocols' formulas. Time starts from runs of these records, both parties on\n\
          one machine, from keys in memory to matches. It is scaled to your keys; sending and computing may overlap.\n\
          Times of different machines cannot be compared:\n",
-        table(forecast),
+        table(forecast, all),
     );
     for (number, source) in used(forecast).into_iter().enumerate() {
         let _ = writeln!(text, "{}{source}", if number == 0 { "  " } else { "* " });
@@ -234,9 +234,9 @@ fn on_disk(disk: &Parties) -> String {
 /// The longest name of a protocol.
 const WIDTH: usize = "circuit-phasing-gmw".len();
 
-/// Every protocol with its cost, and below them those that cannot be taken. A star marks a time of another record than the
-/// first.
-fn table(forecast: &Forecast) -> String {
+/// Every protocol with its cost, and below them those that cannot be taken, or how many these are. A star marks a time of
+/// another record than the first.
+fn table(forecast: &Forecast, all: bool) -> String {
     let Forecast { choice, alternatives, .. } = forecast;
     let times = alternatives.iter().filter_map(|other| {
         let time = other.outcome.as_ref().ok()?.time.filter(is_of_first)?;
@@ -247,7 +247,7 @@ fn table(forecast: &Forecast) -> String {
         format!("{mark} {name:WIDTH$} {time:>10} {traffic:>10} {receiver:>10} {sender:>10}{remark}\n")
     };
     let mut text = line(" ", ["protocol", "time ", "traffic", "memory", "sender's"], "");
-    let mut refused = String::new();
+    let mut refused = Vec::new();
     for Alternative { protocol, outcome } in alternatives {
         match outcome {
             Ok(Estimate { traffic, memory, time, .. }) => text.push_str(&line(
@@ -263,14 +263,29 @@ fn table(forecast: &Forecast) -> String {
                 ],
                 if fastest == Some(protocol.name) { "  fastest here" } else { "" },
             )),
-            Err(unfit) => refused.push_str(&refusal(protocol.name, unfit)),
+            Err(unfit) => refused.push((protocol.name, unfit)),
         }
     }
-    text + &refused
+    if all {
+        text.extend(refused.iter().map(|(name, unfit)| format!("  {name:WIDTH$} no: {unfit}\n")));
+    } else if !refused.is_empty() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {} (--all says why)", counted_refusals(&refused));
+    }
+    text
 }
 
-fn refusal(name: &str, unfit: &Unfit) -> String {
-    format!("  {name:WIDTH$} no: {unfit}\n")
+/// How many protocols cannot be taken, and what many of them need.
+fn counted_refusals(refused: &[(&str, &Unfit)]) -> String {
+    let weaker = refused.iter().filter(|(_, unfit)| unfit.is_of_security()).count();
+    let others = refused.len() - weaker;
+    match (weaker, others) {
+        (0, _) => format!("{others} others cannot be taken with these options"),
+        (_, 0) => format!("{weaker} others need `--security semi-honest`"),
+        _ => format!(
+            "{weaker} others need `--security semi-honest`, and {others} cannot be taken with these options"
+        ),
+    }
 }
 
 /// What was agreed, in the words of the options.

@@ -3,19 +3,38 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
-
+use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use tempfile::TempDir;
+use vesica::Error;
+use vesica::table::shown_path;
 
-use crate::screen::say;
+use crate::args::Quickstart;
+use crate::screen::{self, say};
 
 const CUSTOMERS: &str = include_str!("../../../examples/quickstart/customers.csv");
 const NEWSLETTER: &str = include_str!("../../../examples/quickstart/newsletter.csv");
 
 /// Plays both parties and shows what each one does.
-pub(crate) fn run() -> u8 {
-    match play() {
+pub(crate) fn run(args: &Quickstart) -> u8 {
+    let played = match &args.keep {
+        None => in_temporary_folder(),
+        Some(folder) => match fs::create_dir(folder).and_then(|()| fs::canonicalize(folder)) {
+            Ok(place) => play(&place).inspect(|code| {
+                if *code == 0 {
+                    say(&format!("All files of both sides are in {}.", shown_path(folder)));
+                }
+            }),
+            Err(error) => {
+                let message = format!("{}: cannot be made: {error}", shown_path(folder));
+                let error =
+                    Error::usage(message, "name a new folder with `--keep`, in one that you may write to");
+                screen::failure("quickstart", &error);
+                return error.kind.exit_code();
+            }
+        },
+    };
+    match played {
         Ok(code) => code,
         Err(error) => {
             say(&format!("vesica quickstart: {error}"));
@@ -25,9 +44,14 @@ pub(crate) fn run() -> u8 {
     }
 }
 
-fn play() -> io::Result<u8> {
+fn in_temporary_folder() -> io::Result<u8> {
     let folder = tempfile::Builder::new().prefix("vesica-quickstart-").tempdir()?;
-    let file = |name: &str| folder.path().join(name);
+    play(folder.path())
+}
+
+/// Plays in a folder, and leaves there what the parties made.
+fn play(folder: &Path) -> io::Result<u8> {
+    let file = |name: &str| folder.join(name);
     fs::write(file("customers.csv"), CUSTOMERS)?;
     fs::write(file("newsletter.csv"), NEWSLETTER)?;
     say("Two organisations, two tables. A shop, and a newsletter:\n");
@@ -35,15 +59,14 @@ fn play() -> io::Result<u8> {
     show("newsletter.csv", NEWSLETTER);
 
     say("\n1. Each makes an identity and gives the other the public key.\n");
-    let shop_key = keygen(&folder, "shop.pem")?;
-    let newsletter_key = keygen(&folder, "newsletter.pem")?;
+    let shop_key = keygen(folder, "shop.pem")?;
+    let newsletter_key = keygen(folder, "newsletter.pem")?;
 
     say(
         "\n2. The newsletter waits for the shop. It will only learn how many different\n   addresses the shop has.\n",
     );
     let sender = ["send", "--input", "newsletter.csv", "--key", "mail:email", "--listen", "127.0.0.1:0"];
-    let mut sender =
-        Running(start(&folder, &sender, &["--identity", "newsletter.pem", "--peer", &shop_key])?);
+    let mut sender = Running(start(folder, &sender, &["--identity", "newsletter.pem", "--peer", &shop_key])?);
     let (address, sender_screen) = match listening(&mut sender.0)? {
         Some(found) => found,
         None => return Ok(sender.0.wait()?.code().map_or(70, |code| code as u8)),
@@ -52,7 +75,7 @@ fn play() -> io::Result<u8> {
     say("\n3. The shop asks which of its customers read the newsletter.\n");
     let receiver = ["receive", "--input", "customers.csv", "--key", "Email:email", "--output", "matched.csv"];
     let keys = ["--connect", &address, "--identity", "shop.pem", "--peer", &newsletter_key];
-    let received = start(&folder, &receiver, &keys)?.wait_with_output()?;
+    let received = start(folder, &receiver, &keys)?.wait_with_output()?;
     relay("shop", &mut received.stderr.as_slice())?;
     relay("newsletter", &mut { sender_screen })?;
     let sent = sender.0.wait()?;
@@ -87,13 +110,13 @@ fn show(name: &str, table: &str) {
     }
 }
 
-fn program(folder: &TempDir) -> io::Result<Command> {
+fn program(folder: &Path) -> io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.current_dir(folder.path()).stdin(Stdio::null());
+    command.current_dir(folder).stdin(Stdio::null());
     Ok(command)
 }
 
-fn keygen(folder: &TempDir, name: &str) -> io::Result<String> {
+fn keygen(folder: &Path, name: &str) -> io::Result<String> {
     echo(["keygen", "--output", name]);
     let made = program(folder)?.args(["keygen", "--output", name]).output()?;
     let key = String::from_utf8_lossy(&made.stdout).trim().to_owned();
@@ -103,7 +126,7 @@ fn keygen(folder: &TempDir, name: &str) -> io::Result<String> {
     made.status.success().then_some(key).ok_or_else(failed)
 }
 
-fn start(folder: &TempDir, args: &[&str], keys: &[&str]) -> io::Result<Child> {
+fn start(folder: &Path, args: &[&str], keys: &[&str]) -> io::Result<Child> {
     echo(args.iter().chain(keys));
     program(folder)?
         .args(args)

@@ -40,7 +40,7 @@ fn relay(args: &Relay) -> Result<(), Error> {
     let mut protected: Vec<PathBuf> =
         args.identity.clone().or_else(|| partner::default_identity().ok()).into_iter().collect();
     protected.extend(args.allow.iter().filter_map(|key| key.strip_prefix('@')).map(PathBuf::from));
-    let [_, place] = output_paths::check(None, [None, args.events.as_deref()], &protected)?;
+    let (_, place) = output_paths::check(None, [None, args.events.as_deref()], &protected)?;
     let events = Events::open(place, &stopped).map_err(|error| Error::log(Phase::Prepare, &error))?;
     if streams < PAIR {
         let message = "this process may have too few files open for a single pair of connections".into();

@@ -11,12 +11,13 @@ use vesica::channel::CancelToken;
 use vesica::job::{Destination, Ended, Job, OnEvent, Partner, TableArgs};
 use vesica::net::Address;
 use vesica::offline::PrepareJob;
+use vesica::output_paths::{self, ReportPlace};
 use vesica::partner::AddressOptions;
 use vesica::protocols::{Learns, Phase, Role};
 use vesica::report::Event;
 use vesica::results::ResultChoice;
-use vesica::table::{self, Cancelled, Output, PairSpec};
-use vesica::{Error, Kind, local, output_paths, partner, randomness};
+use vesica::table::{self, Cancelled, PairSpec};
+use vesica::{Error, Kind, local, partner, randomness};
 
 use crate::args::{Around, Assist, Common, Local, PartnerOptions, Receive, Send, TableOptions};
 use crate::deadline::Net;
@@ -70,15 +71,17 @@ pub(crate) fn local(args: Local) -> u8 {
     let inputs = vec![args.receiver.clone(), args.sender.clone()];
     if inputs.iter().all(|input| input.as_os_str() == "-") {
         let message = "both tables are standard input (`-`), which can be read only once";
-        let error = Error::usage(message, "name a file for `--receiver` or for `--sender`");
-        screen::failure("local", &error);
-        return error.kind.exit_code();
+        return refused("local", &Error::usage(message, "name a file for `--receiver` or for `--sender`"));
     }
+    let output = match result_place(args.output.as_deref(), &args.common) {
+        Ok(output) => output,
+        Err(error) => return refused("local", &error),
+    };
     let receiver = TableArgs {
         input: args.receiver.into(),
         keys: keys(PairSpec::mine),
         dialect: args.text.receiver(),
-        output: Destination::Path(args.output.clone()),
+        output,
         protected: inputs.clone(),
     };
     let sender = TableArgs {
@@ -89,7 +92,11 @@ pub(crate) fn local(args: Local) -> u8 {
         protected: Vec::new(),
     };
     let settings = args.common.settings();
-    let written = (Some(args.output.as_path()), caution(&args.common, Some(&args.output)));
+    let said = caution(&args.common, args.output.as_deref()).or_else(|| {
+        let both = settings.learns == Learns::Both;
+        both.then_some("`--output` is what the receiver gets; what the sender would get is not written")
+    });
+    let written = (args.output.as_deref(), said);
     run("local", &args.common.around, written, &inputs, |on_event, cancel, rng| {
         let mut other = match randomness() {
             Ok(other) => other,
@@ -111,7 +118,7 @@ fn with_partner(
     if let Some(items) = partner.prepare {
         return prepare(command, role, items, partner, common);
     }
-    let Some(input) = table.input else {
+    let Some(input) = table.input() else {
         return refused(command, &Error::usage("no table", "give `--input`"));
     };
     if input.as_os_str() == "-" && partner.identity.as_deref().is_some_and(|path| path.as_os_str() == "-") {
@@ -121,12 +128,20 @@ fn with_partner(
         );
         return refused(command, &error);
     }
+    let place = match role {
+        Role::Receiver => result_place(output.as_deref(), common),
+        Role::Sender => Ok(output.clone().map_or(Destination::RowNumbers, Destination::Path)),
+    };
+    let place = match place {
+        Ok(place) => place,
+        Err(error) => return refused(command, &error),
+    };
     let protected = protected(Some(&input), partner);
     let table = TableArgs {
         input: input.into(),
         keys: table.key,
         dialect: table.text.dialect(),
-        output: output.clone().map_or(Destination::RowNumbers, Destination::Path),
+        output: place,
         protected: protected.clone(),
     };
     let job = Job { role, table, settings: common.settings() };
@@ -135,6 +150,22 @@ fn with_partner(
         Ok(partner) => job.run(&partner, cancel, rng, on_event),
         Err(error) => job.refuse(error, on_event),
     })
+}
+
+/// Where the receiver's result goes. Rows need a file; another result is on the screen too.
+fn result_place(output: Option<&Path>, common: &Common) -> Result<Destination, Error> {
+    let around = &common.around;
+    match output {
+        Some(path) => Ok(Destination::Path(path.to_owned())),
+        None if common.settings().result.result == ResultChoice::Rows => {
+            Err(Error::usage("no file for the matching rows", "give `--output FILE`, or `--output -`"))
+        }
+        None if around.quiet && around.report.is_none() => Err(Error::usage(
+            "with `--quiet` and without `--output`, nothing would show the result",
+            "give `--output FILE`, or leave out `--quiet`",
+        )),
+        None => Ok(Destination::RowNumbers),
+    }
 }
 
 /// Files that nothing that the run writes may replace.
@@ -215,7 +246,10 @@ fn run(
                 Ok(_) => Event::Done { report: report_copy },
                 Err(_) => Event::Failed { report: report_copy },
             });
-            let written = report.map(|file| outcome.report.write(file, net.logs())).transpose();
+            let written = report.map_or(Ok(None), |place| outcome.report.write(place, net.logs()));
+            if let Ok(Some(name)) = &written {
+                screen.line(&format!("the report is in {name}"));
+            }
             let end = End { command, around, output, outcome, written: written.map(drop), cancel: &cancel };
             end.tell(screen, &net, &received)
         })
@@ -340,9 +374,9 @@ fn open_logs<'a>(
     output: Option<&Path>,
     protected: &[PathBuf],
     cancelled: Cancelled<'a>,
-) -> Result<(Option<Output>, Events<'a>), Error> {
+) -> Result<(Option<ReportPlace>, Events<'a>), Error> {
     let (report, events) = (around.report.as_deref(), around.events.as_deref());
-    let [report, place] = output_paths::check(output, [report, events], protected)?;
+    let (report, place) = output_paths::check(output, [report, events], protected)?;
     let events = Events::open(place, cancelled).map_err(|error| Error::log(Phase::Prepare, &error))?;
     Ok((report, events))
 }

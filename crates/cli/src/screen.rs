@@ -247,8 +247,8 @@ fn took(report: &Report, alone: bool) -> String {
     }
     let wire = report.bytes.wire;
     // Parties in one process have no connection.
-    let sent = if alone { report.bytes.payload } else { wire };
-    text + &format!("; sent {}, received {}", Bytes(sent.sent), Bytes(sent.received))
+    let (who, sent) = if alone { ("the receiver ", report.bytes.payload) } else { ("", wire) };
+    text + &format!("; {who}sent {}, received {}", Bytes(sent.sent), Bytes(sent.received))
 }
 
 fn rows(count: u64) -> String {

@@ -84,6 +84,22 @@ impl Output {
         Format::of_row(&self.path, input)
     }
 
+    /// The same, for a result that must not replace an earlier one: if there is one when it is complete, that is an error.
+    #[must_use]
+    pub fn never_replacing(self) -> Self {
+        match self.target {
+            Target::File(file) => {
+                Output { target: Target::File(TargetFile { is_new: true, ..file }), ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// Whether there is a file with bytes that the result would replace.
+    pub fn would_replace(&self) -> bool {
+        matches!(&self.target, Target::File(file) if file.is_taken())
+    }
+
     /// Checks that rows can be kept until all are known, if they go to a stream: that needs a temporary file unless they
     /// are few. Leaves nothing behind.
     pub fn check_spool(&self) -> Result<(), TableError> {

@@ -5,7 +5,7 @@ mod measured;
 
 use serde::Serialize;
 use vesica_ot::base::cache;
-use vesica_protocols::registry::{Entry, Gates, Memory, PROTOCOLS, Security, Shape};
+use vesica_protocols::registry::{self, Entry, Gates, Memory, PROTOCOLS, Security, Shape};
 use vesica_protocols::{Learns, Participant, ResultKind, Role, Sizes};
 
 use crate::memory::Bytes;
@@ -171,6 +171,14 @@ pub enum Unfit {
     /// Base OTs are kept only among parties that follow the protocol.
     #[error("kept base OTs are secure only if both sides follow the protocol (`--security semi-honest`)")]
     KeptBaseOts,
+}
+
+impl Unfit {
+    /// Whether the protocol could be taken with `--security semi-honest`.
+    pub fn is_of_security(&self) -> bool {
+        matches!(self, Unfit::Plan(PlanError::Security { name, security: Security::Malicious })
+            if registry::find(name).is_some_and(|entry| !entry.needs_allow_insecure()))
+    }
 }
 
 /// What would run, what it would cost, and every protocol beside it.

@@ -385,7 +385,8 @@ impl Error {
             ProtocolError::BelowMinimum { .. } => (
                 Side::Both,
                 Kind::Refused,
-                "both sides learnt only that; agree on a smaller `--min-matches`, or compare larger tables",
+                "both sides learnt only that; compare larger tables. A smaller `--min-matches` shows more: agree on one only if the \
+                 minimum was too high before you knew this",
             ),
             ProtocolError::Misuse(Misuse::TooManyItems { .. } | Misuse::TooManyKeys { .. }) => {
                 (Side::Both, Kind::Refused, "split the tables, and run the parts one after the other")

@@ -1,7 +1,8 @@
 //! The files that a run writes, checked before it begins: no two are the same, and none replaces a protected file.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::iter;
+use std::path::{Path, PathBuf, is_separator};
 use std::time::{Duration, Instant};
 
 use vesica_channel::CancelToken;
@@ -11,16 +12,31 @@ use vesica_table::{FileId, Output, Standard, TableError, shown_path, standard};
 use crate::error::Error;
 use crate::report::Report;
 
+/// Endings of names that a report cannot have.
+const OTHER_FORMATS: [&str; 5] = ["html", "htm", "pdf", "csv", "xlsx"];
+
+/// Digits of a session's name in the name of a report.
+const SESSION_DIGITS: usize = 12;
+
 /// How long a report may wait for its stream after a cancellation.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// Where a report goes.
+#[derive(Debug)]
+pub enum ReportPlace {
+    /// A new file, or a stream.
+    File(Output),
+    /// A new file in this folder, named after the run.
+    Folder(PathBuf),
+}
+
 /// Checks the paths of report and events, which must differ from each other, from the output and from every protected file.
-/// `-` is a standard stream.
+/// `-` is a standard stream. A report replaces no other one: its path is a new file's, or a folder's.
 pub fn check(
     output: Option<&Path>,
     logs: [Option<&Path>; 2],
     protected: &[PathBuf],
-) -> Result<[Option<Output>; 2], Error> {
+) -> Result<(Option<ReportPlace>, Option<Output>), Error> {
     let targets: Vec<_> = [output].into_iter().chain(logs).flatten().map(target).collect();
     if (0..targets.len()).any(|i| targets[..i].contains(&targets[i])) {
         return Err(Error::usage(
@@ -30,9 +46,35 @@ pub fn check(
     }
     let protected = Protected::of(protected);
     output.map_or(Ok(()), |path| protected.check_new(path))?;
-    let check = |path: Option<&Path>| path.map(|path| protected.output_at(path)).transpose();
     let [report, events] = logs;
-    Ok([check(report)?, check(events)?])
+    let report = report.map(|path| report_at(path, &protected)).transpose()?;
+    Ok((report, events.map(|path| protected.output_at(path)).transpose()?))
+}
+
+/// A report's place that can be written to and holds no report yet.
+fn report_at(path: &Path, protected: &Protected) -> Result<ReportPlace, Error> {
+    if path.is_dir() {
+        // Whatever name it will have, it must be possible to make a file there.
+        protected.output_at(&path.join(".vesica-report"))?;
+        return Ok(ReportPlace::Folder(path.to_owned()));
+    }
+    if path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| is_separator(last.into())) {
+        let message = format!("{}: there is no such folder", shown_path(path));
+        return Err(Error::usage(message, "make the folder first, or name a new file in an existing one"));
+    }
+    let output = protected.output_at(path)?.never_replacing();
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    if ending.is_some_and(|ending| OTHER_FORMATS.contains(&&*ending)) {
+        let message =
+            format!("{}: a report is JSON, and this name belongs to another format", shown_path(path));
+        return Err(Error::usage(message, "give the report's name the ending `.json`"));
+    }
+    if output.would_replace() {
+        let message = format!("{}: this file is there already, and a report replaces none", shown_path(path));
+        let remedy = "name a new file, or a folder, where each report gets a name of its own";
+        return Err(Error::usage(message, remedy));
+    }
+    Ok(ReportPlace::File(output))
 }
 
 /// Files that no output may replace.
@@ -94,14 +136,34 @@ fn target(path: &Path) -> (PathBuf, Option<FileId>) {
 }
 
 impl Report {
-    /// Writes the report as JSON. After a cancellation it waits only a moment for a stream that takes nothing.
-    pub fn write(&self, to: Output, cancel: &CancelToken) -> Result<(), Error> {
+    /// Writes the report as JSON, and gives the name of its file if it was to choose one. After a cancellation it waits only
+    /// a moment for a stream that takes nothing.
+    pub fn write(&self, to: ReportPlace, cancel: &CancelToken) -> Result<Option<String>, Error> {
         let begun = Instant::now();
+        let (to, chosen) = match to {
+            ReportPlace::File(output) => (output, None),
+            ReportPlace::Folder(folder) => {
+                let output = Output::check(&self.new_file(&folder), &[]).map(Output::never_replacing);
+                let output = output.map_err(|error| Error::log(Phase::Write, &error))?;
+                let name = output.name().to_owned();
+                (output, Some(name))
+            }
+        };
         let written = to.commit(&|| cancel.is_cancelled() && begun.elapsed() > GRACE, |out| {
             let failed = |source| TableError::Write { path: String::new(), source };
             serde_json::to_writer_pretty(&mut *out, self).map_err(|error| failed(error.into()))?;
             out.write_all(b"\n").map_err(failed)
         });
-        written.map_err(|error| Error::log(Phase::Write, &error))
+        written.map_err(|error| Error::log(Phase::Write, &error)).map(|()| chosen)
+    }
+
+    /// A path in that folder that is free: when the run began, who this side was, and the run's name if it has one.
+    fn new_file(&self, folder: &Path) -> PathBuf {
+        let second = self.started.split('.').next().unwrap_or_default().replace(':', "");
+        let session = self.session.as_deref().map(|session| &session[..session.len().min(SESSION_DIGITS)]);
+        let name = format!("{second}Z-{}-{}", self.role, session.unwrap_or("no-session"));
+        let numbered = (2..).map(|number| folder.join(format!("{name}-{number}.json")));
+        let mut paths = iter::once(folder.join(format!("{name}.json"))).chain(numbered);
+        paths.find(|path| !path.exists()).unwrap_or_else(|| folder.join(name))
     }
 }

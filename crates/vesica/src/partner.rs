@@ -457,7 +457,7 @@ pub fn make_identity(path: Option<&Path>) -> Result<(PathBuf, PublicKey), Error>
             let known = Identity::load(&place)
                 .map(|identity| format!("\n  its public key is {}", identity.public_key()));
             let message = format!("{}{}", plain(&error), known.unwrap_or_default());
-            let remedy = "name another file with `--output`, or use this identity";
+            let remedy = "name another file with `--output`, or use this identity; `vesica pubkey` prints its public key";
             Err(Error::usage(message, remedy))
         }
         Err(error) => Err(refused(plain(&error))),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from difflib import get_close_matches
 from typing import Any, Literal, TypedDict
 
 from . import _internal
 from ._progress import Event
 from ._report import Report
+from .errors import usage
 
 __all__ = [
     "PARTNER",
@@ -105,7 +108,8 @@ class RunOptions(Options, ResultOptions, total=False):
     """What every call that runs a protocol takes besides a table and its key."""
 
     report: str | os.PathLike[str] | Callable[[Report], object] | None
-    """A file for the report, also of a run that fails; or a function that takes the :class:`vesica.Report`."""
+    """A new file for the report, also of a run that fails, or a folder in which it gets a name of its own; or a function that
+    takes the :class:`vesica.Report`."""
     events: Callable[[Event], object] | None
     """A function that is called with each event, in the calling thread. An exception in it ends the run."""
     progress: bool
@@ -198,6 +202,15 @@ def time(value: str | float | timedelta) -> str:
     return value if isinstance(value, str) else str(int(value))
 
 
+def _known_protocol(name: str | None) -> None:
+    """Refuse a protocol that there is not, with the name that was probably meant."""
+    names = ["auto", *(entry["name"] for entry in json.loads(_internal.protocols())["protocols"])]
+    if name is not None and name not in names:
+        meant = get_close_matches(name, names, 1)
+        hint = f'did you mean "{meant[0]}"? ' if meant else ""
+        raise usage(f'there is no protocol named "{name}"', f"{hint}`vesica.protocols()` lists them all")
+
+
 def filled(options: dict[str, Any], rows_only: bool = False) -> dict[str, Any]:
     """All options, as Rust takes them: None is the command line's default. ``rows_only``: no result but rows is offered."""
     names = list(Options.__annotations__)
@@ -205,7 +218,10 @@ def filled(options: dict[str, Any], rows_only: bool = False) -> dict[str, Any]:
     known = names if rows_only else [*names, *results]
     unknown = options.keys() - set(known)
     if unknown:
-        raise TypeError(f"unknown option {', '.join(sorted(unknown))}; the options are {', '.join(known)}")
+        meant = sorted({name for option in unknown for name in get_close_matches(option, known, 1)})
+        hint = f"; did you mean {', '.join(meant)}?" if meant else ""
+        raise TypeError(f"unknown option {', '.join(sorted(unknown))}{hint}; the options are {', '.join(known)}")
+    _known_protocol(options.get("protocol"))
     every = {**dict.fromkeys([*names, *results]), **options}
     for name in ("timeout", "deadline"):
         if every[name] is not None:

@@ -19,7 +19,7 @@ from .errors import usage
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["assist", "keep_freed_memory", "keygen", "local", "prepare", "receive", "send"]
+__all__ = ["assist", "keep_freed_memory", "keygen", "local", "prepare", "public_key", "receive", "send"]
 
 T = TypeVar("T")
 StrPath = str | os.PathLike[str]
@@ -205,7 +205,8 @@ def receive(
         delimiter: For a path: what separates fields, such as ``";"`` or ``"tab"``.
         encoding: For a path: the encoding of text, such as ``"windows-1252"``.
         header: For a path: whether the first line names the columns; ``False`` names them ``"1"``, ``"2"``, …
-        report: A file for the report, also of a run that fails; or a function that takes the :class:`Report`.
+        report: A new file for the report, also of a run that fails, or a folder in which it gets a name of its own; or a
+            function that takes the :class:`Report`.
         events: A function that is called with each event, in the calling thread. An exception in it ends the run.
         progress: Show a bar (needs tqdm).
         cancel: Ends the run from another thread. Ctrl-C ends it too.
@@ -441,6 +442,15 @@ def keygen(output: StrPath | None = None) -> str:
         output: The file; by default ``vesica/identity.pem`` in the configuration folder.
 
     Returns:
-        The public key: the line to give to the partner.
+        The public key: the line to give to the partner. :func:`public_key` returns it again.
     """
     return _internal.keygen(None if output is None else os.fspath(output))[1]
+
+
+def public_key(identity: StrPath | None = None) -> str:
+    """Return the public key of an identity: the line to give to the partner.
+
+    Args:
+        identity: The identity's file; by default the one that :func:`keygen` makes.
+    """
+    return _internal.Identity.load(identity).public_key

@@ -21,6 +21,11 @@ fn protocols() -> PossibleValuesParser {
     PossibleValuesParser::new(["auto"].into_iter().chain(PROTOCOLS.iter().map(|entry| entry.name)))
 }
 
+/// Every protocol.
+pub(super) fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(PROTOCOLS.iter().map(|entry| entry.name))
+}
+
 /// The words of a setting, for the parser and for completions.
 pub(super) fn words<T: Word>() -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(T::WORDS.iter().map(|(word, _)| *word)).try_map(|word| T::of(&word))
@@ -110,8 +115,8 @@ pub(crate) struct Around {
     /// Refuse a partner (a helper: a party) with more keys, padding included: a number, or 2^N
     #[arg(long, value_name = "N", default_value = "2^30", value_parser = count)]
     max_peer_rows: u64,
-    /// Write a JSON report of the run, also when it fails; `-` is standard output
-    #[arg(long, value_name = "FILE")]
+    /// Write a JSON report of the run, also when it fails: to a new file, or to a folder, where it gets a name of its own; `-` is standard output
+    #[arg(long, value_name = "FILE|DIR")]
     pub(crate) report: Option<PathBuf>,
     /// Write each event as it happens, one JSON object a line; `-` is standard output
     #[arg(long, value_name = "FILE")]

@@ -41,6 +41,9 @@ pub(crate) struct Plan {
     /// Allow protocols that `vesica protocols` marks insecure or broken
     #[arg(long)]
     allow_insecure: bool,
+    /// Show for each protocol that cannot be taken why not
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,

@@ -11,6 +11,8 @@ use std::process::Command;
 
 use vesica_crypto::backend::{Backend, Kernels, Level};
 
+use crate::common::Scene;
+
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
@@ -160,6 +162,15 @@ fn no_column_of_the_plain_table_runs_into_the_next() {
 }
 
 #[test]
+fn the_public_key_of_an_identity_stands_alone() {
+    let scene = Scene::new();
+    let shown = scene.run(&["pubkey", "--identity", "receiver.pem"]);
+    shown.expect(0, &[]);
+    assert_eq!(String::from_utf8(shown.stdout).unwrap(), format!("{}\n", scene.receiver_key));
+    assert_eq!(shown.screen, "");
+}
+
+#[test]
 fn every_command_has_a_page_of_its_own() {
     let all = vesica(&["man"]);
     for command in ["receive", "send", "local", "inspect", "keygen"] {
@@ -196,6 +207,20 @@ fn help_has_groups_an_example_and_every_address() {
 }
 
 #[test]
+fn one_protocol_is_told_alone() {
+    let dh = vesica(&["protocols", "dh"]);
+    assert!(dh.starts_with("dh: ") && !dh.contains("\nkkrt: ") && dh.contains("n_r, n_s"), "{dh}");
+    assert!(vesica(&["protocols"]).contains(dh.split("\n\n").next().unwrap()));
+    let json: serde_json::Value = serde_json::from_str(&vesica(&["protocols", "dh", "--json"])).unwrap();
+    assert_eq!(
+        (json["protocols"].as_array().unwrap().len(), &json["protocols"][0]["name"]),
+        (1, &"dh".into())
+    );
+    let wrong = Command::new(env!("CARGO_BIN_EXE_vesica")).args(["protocols", "volle"]).output().unwrap();
+    assert!(wrong.status.code() == Some(64) && String::from_utf8(wrong.stderr).unwrap().contains("'vole'"));
+}
+
+#[test]
 fn completions_know_the_protocols() {
     assert!(vesica(&["completions", "bash"]).contains("ot-phasing"));
     let wrong = Command::new(env!("CARGO_BIN_EXE_vesica"))
@@ -205,6 +230,28 @@ fn completions_know_the_protocols() {
     assert!(String::from_utf8(wrong.stderr).unwrap().contains("'vole'"));
     for sizes in [["50,000", "5e6"], ["1M", "2^20"]] {
         vesica(&["plan", "--receiver", sizes[0], "--sender", sizes[1]]);
+    }
+}
+
+/// The documentation of `vesica-protocols` has the README's program, and runs it as a test.
+#[test]
+fn the_program_of_the_readme_is_one_that_is_tested() {
+    let readme = read("README.md");
+    let program = between(&readme, "```rust\n", "```");
+    let library = read("crates/protocols/src/lib.rs");
+    let tested: String = between(&library, "//! ```\n", "//! ```")
+        .lines()
+        .map(|line| line.trim_start_matches("//!").strip_prefix(' ').unwrap_or_default().to_owned() + "\n")
+        .collect();
+    assert_eq!(program, tested);
+    let uses = program.lines().filter_map(|line| line.strip_prefix("use ")?.split("::").next());
+    let workspace = read("Cargo.toml");
+    for name in uses.map(|name| name.replace('_', "-")) {
+        let needed = between(&readme, &format!("\n{name} = "), "\n");
+        let folder = needed.trim_start_matches("{ path = \"vesica/").trim_end_matches("\" }");
+        let version = needed.trim_end_matches('"');
+        let is_there = root().join(folder).join("Cargo.toml").exists();
+        assert!(is_there || workspace.contains(&format!("\n{name} = {version}.")), "{name} = {needed}");
     }
 }
 

@@ -304,8 +304,8 @@ fn each_cause_of_a_failed_output_has_its_remedy() {
         .expect(74, &["free space on that disk", "start it again to get this result", "phase write"]);
     let report: serde_json::Value = serde_json::from_str(&scene.read("r.json")).unwrap();
     assert_eq!((&report["confirmed"], &report["outcome"]), (&true.into(), &"failed".into()));
-    local(&scene, &["--output", "receiver.csv", "--report", "r.json"]).expect(74, &[]);
-    let report: serde_json::Value = serde_json::from_str(&scene.read("r.json")).unwrap();
+    local(&scene, &["--output", "receiver.csv", "--report", "second.json"]).expect(74, &[]);
+    let report: serde_json::Value = serde_json::from_str(&scene.read("second.json")).unwrap();
     assert_eq!(report["confirmed"], false, "nothing had happened yet");
     scene.run(&["keygen", "--output", "absent/id.pem"]).expect(64, &["a folder that you may write to"]);
 }

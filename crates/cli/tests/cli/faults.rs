@@ -63,7 +63,8 @@ fn bad_identities_and_addresses() {
     let end = receive(&with(&keys, &["--listen", &taken]));
     end.expect(64, &[&taken, "choose another port"]);
     receive(&["--insecure-plaintext", "--listen", "0.0.0.0:0"]).expect(64, &["loopback"]);
-    scene.run(&["keygen", "--output", "receiver.pem"]).expect(64, &["not overwritten"]);
+    scene.run(&["keygen", "--output", "receiver.pem"]).expect(64, &["not overwritten", "`vesica pubkey`"]);
+    scene.run(&["pubkey", "--identity", "absent.pem"]).expect(64, &["absent.pem", "keygen"]);
     nothing_lost(&scene, &[&end]);
 }
 
@@ -127,6 +128,48 @@ fn no_output_replaces_a_key_or_another_output() {
         nothing_lost(&scene, &[&end]);
     }
     assert_eq!((scene.read("receiver.pem"), scene.read("sender.json")), (identity, scene.sender_key.clone()));
+}
+
+#[test]
+fn a_report_replaces_none_and_finds_a_name_in_a_folder() {
+    let scene = scene(3);
+    let keys = ["--identity", "receiver.pem", "--peer", &scene.sender_key, "--connect", "127.0.0.1:9"];
+    let table = with(&with(&["receive"], &RECEIVER), &keys);
+    let run = |report: &str| scene.run(&with(&table, &["--report", report]));
+    scene.write("old.json", "{}");
+    std::os::unix::fs::symlink(scene.path("old.json"), scene.path("link.json")).unwrap();
+    for old in ["old.json", "./old.json", "link.json"] {
+        let end = run(old);
+        end.expect(64, &["is there already", "phase prepare", "or a folder"]);
+        nothing_lost(&scene, &[&end]);
+    }
+    assert_eq!(scene.read("old.json"), "{}");
+    for other in ["report.html", "report.CSV"] {
+        run(other).expect(64, &["a report is JSON"]);
+    }
+    run("absent/").expect(64, &["absent/: there is no such folder"]);
+
+    // A file without bytes is none, as `mktemp` makes it.
+    let local = ["local", "--receiver", "receiver.csv", "--sender", "receiver.csv", "--key", "email:email"];
+    let local = |report: &str| scene.run(&with(&local, &["--output", "-", "--report", report]));
+    scene.write("new.json", "");
+    local("new.json").expect(0, &[]);
+    assert!(scene.read("new.json").contains("\"done\""));
+    local("new.json").expect(64, &["is there already"]);
+
+    std::fs::create_dir(scene.path("reports")).unwrap();
+    for (report, word) in [("reports", "-receiver-"), ("reports/", "-receiver-")] {
+        local(report).expect(0, &["the report is in reports/20", word]);
+    }
+    scene.write("receiver.csv", "nothing\n");
+    // Without a session, two runs of one second have different names all the same.
+    for _ in 0..3 {
+        local("reports").expect(65, &["-receiver-no-session"]);
+    }
+    let reports = std::fs::read_dir(scene.path("reports")).unwrap().map(|entry| entry.unwrap().path());
+    let outcomes = reports.map(|path| std::fs::read_to_string(path).unwrap().contains("\"done\""));
+    let outcomes: Vec<bool> = outcomes.collect();
+    assert_eq!((outcomes.len(), outcomes.iter().filter(|done| **done).count()), (5, 2));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Two processes, TLS on loopback, two tables: the output is exactly the plain join's rows.
 
-use crate::common::{Scene, emails, plain_join};
+use crate::common::{Scene, emails, plain_join, scene};
 
 const SENDER: [&str; 4] = ["--input", "sender.csv", "--key", "email:email"];
 const RECEIVER: [&str; 6] = ["--input", "receiver.csv", "--key", "email:email", "--output", "out.csv"];
@@ -449,4 +449,46 @@ fn quickstart_shows_the_matched_rows() {
     let rows = String::from_utf8(ended.stdout).unwrap();
     let ids: Vec<_> = rows.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
     assert_eq!(ids, ["1001", "1002", "1004", "1009", "1010", "1012"]);
+
+    // What it used can be kept, to go on with.
+    let scene = Scene::new();
+    let kept = scene.run(&["quickstart", "--keep", "try"]);
+    kept.expect(0, &["All files of both sides are in try."]);
+    assert_eq!(scene.read("try/matched.csv").as_bytes(), kept.stdout);
+    scene.run(&["pubkey", "--identity", "try/shop.pem"]).expect(0, &[]);
+    scene.run(&["quickstart", "--keep", "try"]).expect(64, &["try: cannot be made", "name a new folder"]);
+}
+
+#[test]
+fn a_number_needs_no_file_and_rows_do() {
+    let scene = scene(10);
+    let count = ["--result", "count", "--security", "semi-honest"];
+    let table = ["--input", "receiver.csv", "--key", "email:email"];
+    let (received, sent) = scene.pair(&with(&SENDER, &count), &with(&table, &count));
+    received.expect(0, &["keys match", "\ntook "]);
+    sent.expect(0, &[]);
+    let local = ["local", "--receiver", "receiver.csv", "--sender", "sender.csv", "--key", "email:email"];
+    scene.run(&with(&local, &count)).expect(0, &["keys match", "; the receiver sent "]);
+    scene.run(&with(&with(&local, &count), &["--quiet"])).expect(64, &["`--quiet`", "`--output FILE`"]);
+    scene.run(&local).expect(64, &["no file for the matching rows", "`--output FILE`"]);
+    let both = ["--learns", "both", "--output", "out.csv"];
+    scene.run(&with(&local, &both)).expect(0, &["what the sender would get is not written"]);
+}
+
+#[test]
+fn a_table_may_be_named_without_its_option() {
+    let scene = scene(10);
+    let seen = scene.run(&["inspect", "receiver.csv", "--key", "email:email"]);
+    seen.expect(0, &[]);
+    assert_eq!(
+        seen.stdout,
+        scene.run(&["inspect", "--input", "receiver.csv", "--key", "email:email"]).stdout
+    );
+    let key = ["--key", "email:email"];
+    let (received, sent) = scene
+        .pair(&with(&["sender.csv"], &key), &with(&with(&["receiver.csv"], &key), &["--output", "out.csv"]));
+    received.expect(0, &["rows match"]);
+    sent.expect(0, &[]);
+    scene.run(&["inspect", "receiver.csv", "--input", "receiver.csv"]).expect(64, &["cannot be used with"]);
+    scene.run(&["inspect"]).expect(64, &["--input <FILE>"]);
 }

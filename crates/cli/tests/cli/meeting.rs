@@ -48,6 +48,7 @@ fn a_deadline_ends_the_wait_for_the_partner() {
         ended.expect(69, &words);
         nothing_lost(&scene, &[&ended]);
         let report: serde_json::Value = serde_json::from_str(&scene.read("report.json")).unwrap();
+        std::fs::remove_file(scene.path("report.json")).unwrap();
         assert_eq!(
             (&report["error"]["kind"], &report["error"]["phase"]),
             (&"partner".into(), &"connect".into())

@@ -4,7 +4,7 @@
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use vesica::protocols::registry::PROTOCOLS;
+use vesica::protocols::registry::{PROTOCOLS, Security};
 
 fn plan(args: &[&str]) -> Output {
     // What a test does not ask for otherwise.
@@ -26,8 +26,9 @@ const MILLION: [&str; 4] = ["--receiver", "2^20", "--sender", "2^20"];
 
 #[test]
 fn words_name_the_choice_its_cost_and_every_alternative() {
-    let text =
-        words(&[&MILLION[..], &["--bandwidth", "100M", "--latency", "20ms", "--threads", "2"]].concat());
+    let text = words(
+        &[&MILLION[..], &["--bandwidth", "100M", "--latency", "20ms", "--threads", "2", "--all"]].concat(),
+    );
     for part in [
         "vole: VOLE and an oblivious key-value store",
         "the fastest protocol from 8,192 keys on",
@@ -44,6 +45,21 @@ fn words_name_the_choice_its_cost_and_every_alternative() {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(PROTOCOLS.iter().all(|entry| text.contains(entry.name)), "{text}");
+}
+
+#[test]
+fn those_that_cannot_be_taken_are_one_line() {
+    let sizes = ["--receiver", "2^20", "--sender", "2^20", "--security", "malicious"];
+    let weaker = PROTOCOLS
+        .iter()
+        .filter(|entry| !entry.security.contains(&Security::Malicious) && !entry.needs_allow_insecure());
+    let text = words(&sizes);
+    let told = format!("  {} others need `--security semi-honest`, and ", weaker.count());
+    assert!(text.contains(&told) && text.contains("(--all says why)") && !text.contains(" no: "), "{text}");
+    assert!(
+        words(&[&sizes[..], &["--all"]].concat())
+            .contains("kkrt                no: protocol kkrt is not secure")
+    );
 }
 
 #[test]

@@ -79,8 +79,16 @@ impl Scene {
         self.start(args).end()
     }
 
+    /// Removes the report of an earlier run that these arguments name; a run replaces none.
+    fn forget_report(&self, args: &[&str]) {
+        for pair in args.windows(2).filter(|pair| pair[0] == "--report") {
+            drop(fs::remove_file(self.path(pair[1])));
+        }
+    }
+
     /// Starts a sender that listens, with `more` arguments; gives its address too.
     pub(crate) fn sender(&self, more: &[&str]) -> (Party, String) {
+        self.forget_report(more);
         let args =
             ["send", "--listen", "127.0.0.1:0", "--identity", "sender.pem", "--peer", &self.receiver_key];
         let mut party = self.start(&[&args[..], more].concat());
@@ -91,6 +99,7 @@ impl Scene {
 
     /// Starts a receiver that connects there, with `more` arguments.
     pub(crate) fn receiver(&self, address: &str, more: &[&str]) -> Party {
+        self.forget_report(more);
         let args =
             ["receive", "--connect", address, "--identity", "receiver.pem", "--peer", &self.sender_key];
         self.start(&[&args[..], more].concat())
@@ -98,6 +107,7 @@ impl Scene {
 
     /// Starts a helper for the two, with `more` arguments; gives its address too.
     pub(crate) fn helper(&self, more: &[&str]) -> (Party, String) {
+        self.forget_report(more);
         let peers = ["--peer", &self.receiver_key, "--peer", &self.sender_key];
         let args = ["assist", "--listen", "127.0.0.1:0", "--identity", "helper.pem"];
         let mut party = self.start(&[&args[..], &peers, more].concat());

@@ -23,6 +23,8 @@ pub(super) struct TargetFile {
     pub(super) directory: PathBuf,
     /// The permissions of a new file in that directory, or of the file that is replaced.
     pub(super) permissions: fs::Permissions,
+    /// Whether it must replace no file that has bytes.
+    pub(super) is_new: bool,
 }
 
 impl TargetFile {
@@ -37,10 +39,23 @@ impl TargetFile {
             Err(_) => named(&directory, 0o666)?.as_file().metadata().map(|about| about.permissions()),
         };
         let usual = of_new().map_err(OutputFault::NotWritable)?;
-        let target = TargetFile { path, directory, permissions: replaces.unwrap_or(usual) };
+        let target = TargetFile { path, directory, permissions: replaces.unwrap_or(usual), is_new: false };
         let mut probe = Temporary::beside(&target).map_err(OutputFault::NotWritable)?;
         permit_as(probe.file(), &target.permissions).map_err(OutputFault::NotPrivate)?;
         Ok(target)
+    }
+
+    /// Whether a file with bytes is there.
+    pub(super) fn is_taken(&self) -> bool {
+        fs::metadata(&self.path).is_ok_and(|metadata| metadata.len() > 0)
+    }
+
+    /// Gives the complete file its name.
+    fn rename<F>(&self, file: NamedTempFile<F>) -> io::Result<()> {
+        if self.is_new && self.is_taken() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        file.persist(&self.path).map(drop).map_err(|error| error.error)
     }
 
     /// Free bytes on the file system.
@@ -85,11 +100,11 @@ impl Temporary {
         permit_as(file, &target.permissions)?;
         match self {
             Temporary::Named(file, unfinished) => {
-                file.persist(&target.path).map_err(|error| error.error)?;
+                target.rename(file)?;
                 drop(unfinished);
             }
             Temporary::Unnamed(mut file) => match link(&file, &builder(), &target.directory) {
-                Ok(link) => link.persist(&target.path).map_err(|error| error.error)?,
+                Ok(link) => target.rename(link)?,
                 // This system cannot give such a file a name.
                 Err(_) => return copied(&mut file, target),
             },
