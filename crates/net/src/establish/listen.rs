@@ -80,7 +80,7 @@ pub(super) fn gather(
                     if let Some(peer) = channel.peer_address() {
                         on_event(NetEvent::Connected { peer });
                     }
-                    met.add(channel);
+                    met.add(*channel);
                 }
                 Verdict::Other(event) => on_event(event),
                 Verdict::Nobody => {}
@@ -112,7 +112,7 @@ pub(super) fn take_all(
         door.let_in(listener, rng, &patience)?;
         while let Ok(report) = door.reports.try_recv() {
             match door.judge(report, false) {
-                Ok(Verdict::Partner(channel)) => each(channel),
+                Ok(Verdict::Partner(channel)) => each(*channel),
                 Ok(Verdict::Other(_) | Verdict::Nobody) => {}
                 Err(error) if error.fault() == Fault::Partner => {}
                 Err(error) => return Err(error),
@@ -242,7 +242,7 @@ struct Report {
 
 /// Who a visitor was.
 enum Verdict {
-    Partner(Connection),
+    Partner(Box<Connection>),
     /// Somebody to be told of.
     Other(NetEvent),
     /// Whoever looks whether somebody listens here: a port scanner, a health check, or whoever sets up this run's network.
@@ -344,7 +344,7 @@ impl Door {
     fn judge(&mut self, report: Report, over: bool) -> Result<Verdict, NetError> {
         self.visitors.remove(report.number);
         let reason = match report.outcome {
-            Ok(channel) => return Ok(Verdict::Partner(channel)),
+            Ok(channel) => return Ok(Verdict::Partner(Box::new(channel))),
             Err(Trouble::Version(theirs)) => {
                 return Err(NetError::VersionMismatch { mine: hello::VERSION, theirs });
             }
