@@ -92,10 +92,10 @@ fn missing<N: AsRef<[u8]>>(
         let columns: Vec<String> = parts.iter().map(|part| format!("`{}`", shown(part.as_bytes()))).collect();
         let (option, several) = purpose.option();
         format!("; for {several} repeat `{option}`, once for each of {}", columns.join(", "))
-    } else if let Some(name) = similar(column, &header) {
-        format!("; did you mean `{}`?", shown(name))
     } else if let Some((name, delimiter)) = delimiter(&header).filter(|_| names_in == Where::FirstLine) {
         format!("; it looks separated by {name}: give `--delimiter {delimiter}`")
+    } else if let Some(name) = similar(column, &header) {
+        format!("; did you mean `{}`?", shown(name))
     } else if names_in == Where::FirstLine {
         "; `vesica inspect` lists them; if the first line is no header, give `--no-header`".to_owned()
     } else {

@@ -241,6 +241,8 @@ fn columns_must_be_there_once() {
         ("id;mail", "the header has 1 column; it looks separated by semicolons: give `--delimiter ';'`"),
         ("id\tmail", "it looks separated by tabs: give `--delimiter tab`"),
         ("id|mail", "it looks separated by vertical bars: give `--delimiter '|'`"),
+        // The whole line resembles the name, too.
+        ("mail;x", "it looks separated by semicolons: give `--delimiter ';'`"),
     ] {
         assert!(message(format!("{header}\n").as_bytes()).ends_with(told), "{header}");
     }
