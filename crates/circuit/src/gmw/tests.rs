@@ -426,16 +426,20 @@ fn no_number_of_an_ot_is_used_twice() {
     let (mut channel, _peer) = memory::pair();
     let rng = &mut seeded(Party::Receiver);
     let mut ots = RandomOts::new(&context(), Party::Receiver, Same, Same, Demand::default());
-    let mut seen = Vec::new();
-    for count in [128, 9000, 128, 20_000] {
+    let (mut seen, mut words) = (Vec::new(), Vec::new());
+    for count in [128, 9024, 128, 20_032] {
         ots.reserve(Need::Strings(count), &mut channel, rng, &mut |_| Ok(())).unwrap();
         ots.reserve(Need::Bits(count), &mut channel, rng, &mut |_| Ok(())).unwrap();
         let strings = ots.strings(count, 128).unwrap();
         seen.extend((0..count).map(|i| strings.b.iter().map(|row| row.get(i)).collect::<Vec<_>>()));
         let bits = ots.bits(count).unwrap();
         assert!(balanced(&bits.b[0]));
-        assert!(bits.b[0].slice(0..64) != bits.b[0].slice(64..128));
+        words.extend_from_slice(bits.b[0].words());
     }
+    let all = words.len();
+    words.sort_unstable();
+    words.dedup();
+    assert_eq!(words.len(), all, "64 equal rows have different bits");
     let all = seen.len();
     seen.sort_unstable();
     seen.dedup();
