@@ -461,15 +461,27 @@ mod tests {
                 plan.blocks().flat_map(of_tree).collect()
             })
             .collect();
-        let (guess, other) = ([1, 1], [2, 3]);
-        for trees in [[0, 1], [4, 100], [0, 200 + 3]] {
-            let wrong = fitted(&plan, &known, trees, guess, other);
-            for (paths, right) in [(guess, true), (other, false)] {
-                let accepted = accepted_with(&plan, &mut rng, &wrong, |all| {
-                    (all[trees[0]], all[trees[1]]) = (paths[0], paths[1]);
-                });
-                assert_eq!(accepted, right, "trees {trees:?}, paths {paths:?}");
+        // Where two paths are at the same places, it is enough to know the factors of their trees.
+        for (guess, other) in [([1, 1], [2, 3]), ([1, 1], [2, 2])] {
+            for trees in [[0, 1], [4, 100], [0, 200 + 3]] {
+                let wrong = fitted(&plan, &known, trees, guess, other);
+                for (paths, right) in [(guess, true), (other, false)] {
+                    let accepted = accepted_with(&plan, &mut rng, &wrong, |all| {
+                        (all[trees[0]], all[trees[1]]) = (paths[0], paths[1]);
+                    });
+                    assert_eq!(accepted, right, "trees {trees:?}, paths {paths:?}");
+                }
             }
+        }
+        // In one tree it is enough to know χ. The path to 0 alone reads the last word but one, from which it makes 4, the
+        // sibling of its point: (χ_0 ⊕ χ_4)·e ⊕ χ_0·e' = χ_1·e', which the path to 1 gives.
+        assert_eq!(plan.blocks().next(), Some(0..5));
+        let [zero, one, four] = [0, 1, 4].map(|position| known[0][position]);
+        let errors = [(plan::correction_words(5) - 1, zero ^ one), (usize::MAX, zero ^ four)];
+        let wrong = errors.map(|(word, error)| WrongWord { tree: 0, word, error, guess: 0 });
+        for (path, right) in [(0, true), (1, false)] {
+            let accepted = accepted_with(&plan, &mut rng, &wrong, |all| all[0] = path);
+            assert_eq!(accepted, right, "two words of one tree, path {path}");
         }
         // Had two trees or two pieces the same coefficients, one error at the same place of both would not show.
         let error = rng.block();
