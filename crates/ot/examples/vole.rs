@@ -86,7 +86,7 @@ fn silent<V: Value>(name: &str, length: usize, aes: f64, copy: f64) {
         let (mut receiver, corrections) =
             receiver::Answered::<V, SemiHonest>::new(&context(), &plan, &pairs, &mut rng);
         lap(&mut best[0]);
-        let values = receiver.values().release();
+        receiver.make_values();
         lap(&mut best[1]);
         let secrets = Secrets { delta, base: &chosen };
         let (sender, flight3) =
@@ -95,7 +95,8 @@ fn silent<V: Value>(name: &str, length: usize, aes: f64, copy: f64) {
         lap(&mut best[2]);
         let b = sender.accept().expand().b;
         lap(&mut best[3]);
-        let c = receiver.accept(flight3).unwrap().expand();
+        let (values, receiver) = receiver.accept(flight3).unwrap();
+        let c = receiver.expand();
         lap(&mut best[4]);
         assert_eq!([values.len(), b.len(), c.len()], [length; 3]);
     }

@@ -347,7 +347,7 @@ mod tests {
             there.send(&[kind; 36]).and_then(|()| there.flush()).unwrap();
             let settings = Settings::default();
             let terms = Terms::new(Role::Receiver, &settings, &["raw".to_owned()]);
-            let error = agree(&mut here, &terms, settings.wanted(), 5, None).unwrap_err();
+            let error = agree(&mut here, &terms, settings.wanted(), 5, None).map(drop).unwrap_err();
             let code = crate::Error::session(Phase::Agree, &error).kind.exit_code();
             assert_eq!(code, if kind == 3 { 76 } else { 69 }, "{error}");
         }
