@@ -418,9 +418,10 @@ fn a_connection_of_another_job_part_or_round_counts_for_nothing() {
     let sets = planted(Security::Malicious, 100, 100, 10);
     let settings = settings("vole", Security::Malicious, 3);
     type Spoil = fn(&mut Vec<u8>);
-    // Kind, tag, part, and round of what the receiver says.
-    let spoils: [(Spoil, u8); 4] = [
-        (|first| first[0] = 0, 76),
+    // Kind, tag, part, and round of what the receiver says. Without TLS, a receiver that was started again begins a run.
+    let spoils: [(Spoil, u8); 5] = [
+        (|first| first[0] = 9, 76),
+        (|first| first[0] = 0, 69),
         (|first| first[9] ^= 1, 76),
         (|first| first[33] = 7, 76),
         (|first| first[37] ^= 1, 69),
