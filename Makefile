@@ -51,11 +51,11 @@ notebook-test: wheel ## Install the wheel on a clean Debian 12 without a compile
 
 .PHONY: test
 test: export VESICA_PROGRAM = $(TARGET)/ci/vesica
-test: setup fmt-check clippy doc release-test archive-test python-test ## Run everything that CI runs
+test: setup fmt-check mutants-fit clippy doc release-test archive-test python-test ## Run everything that CI runs
 	@echo "==> all stages passed"
 
 .PHONY: lint
-lint: fmt-check clippy doc ## Check format, clippy and docs, with warnings denied
+lint: fmt-check mutants-fit clippy doc ## Check format, clippy and docs, with warnings denied
 
 .PHONY: fmt-check
 fmt-check:
@@ -145,6 +145,10 @@ fuzz-smoke: fuzz-build ## Run each fuzz target, guided by coverage, for FUZZ_SEC
 .PHONY: mutants
 mutants: setup ## Apply each mutant of mutants/*.toml to a copy; fails if a test misses one (MUTANTS=words for some); long
 	CARGO=$(CARGO) python3 mutants/run.py $(MUTANTS)
+
+.PHONY: mutants-fit
+mutants-fit:
+	$(call stage,mutants fit,python3 mutants/run.py --fit)
 
 .PHONY: parameters
 parameters: setup ## Derive every security parameter again; fails if the code has another (FULL=1: also what takes minutes)

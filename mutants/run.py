@@ -1,6 +1,7 @@
 """Applies each mutant of the lists beside this file to a copy of the tree, and reports those that no test notices.
 
     python3 mutants/run.py [WORD ...]     all mutants, or those whose list or name has one of the words
+    python3 mutants/run.py --fit          only whether each edit still fits the tree
 
 A mutant is a one-line slip that gives a secret away, drops a check or a bound. Its entry names the test that must fail.
 The snapshot of the wire (`wire_digest`) is no such test: every change moves it.
@@ -60,17 +61,20 @@ def edits(mutant):
     return [mutant, *mutant.get("also", [])]
 
 
-def apply(mutant):
-    """Returns the files as they were, or None if an edit does not fit."""
-    before = {edit["file"]: (TREE / edit["file"]).read_text() for edit in edits(mutant)}
+def changed(mutant, tree):
+    """The files before and after its edits, or None if an edit does not fit."""
+    before = {edit["file"]: (tree / edit["file"]).read_text() for edit in edits(mutant)}
     after = dict(before)
     for edit in edits(mutant):
         if after[edit["file"]].count(edit["old"]) != 1:
             return None
         after[edit["file"]] = after[edit["file"]].replace(edit["old"], edit["new"])
-    for file, text in after.items():
+    return before, after
+
+
+def write(files):
+    for file, text in files.items():
         (TREE / file).write_text(text)
-    return before
 
 
 def cargo(arguments):
@@ -106,14 +110,12 @@ def cargo(arguments):
 
 
 def verdict(mutant):
-    before = apply(mutant)
-    if before is None:
-        return "DOES NOT FIT"
+    before, after = changed(mutant, TREE)
+    write(after)
     try:
         built, failed, ended = cargo(mutant["test"])
     finally:
-        for file, text in before.items():
-            (TREE / file).write_text(text)
+        write(before)
     if not built:
         return "DOES NOT BUILD"
     if not ended:
@@ -126,7 +128,14 @@ def verdict(mutant):
 
 
 def main():
-    chosen = sorted(mutants(sys.argv[1:]), key=lambda mutant: (mutant["test"], mutant["file"]))
+    only_fit = sys.argv[1:] == ["--fit"]
+    words = [] if only_fit else sys.argv[1:]
+    chosen = sorted(mutants(words), key=lambda mutant: (mutant["test"], mutant["file"]))
+    stale = [mutant["name"] for mutant in chosen if changed(mutant, ROOT) is None]
+    if stale:
+        sys.exit(f"not once in the file it names, what these mutants replace: {', '.join(stale)}")
+    if only_fit:
+        return
     start = time.monotonic()
     copy_tree()
     for arguments in dict.fromkeys(mutant["test"] for mutant in chosen):

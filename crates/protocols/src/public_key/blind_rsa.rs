@@ -711,6 +711,33 @@ mod tests {
         assert!(!has_small_factor(&honest.public().modulus().to_be_bytes()));
     }
 
+    /// Its challenges have roots: nothing but the factor is wrong with it.
+    #[test]
+    fn a_small_factor_is_refused_where_all_roots_are_right() {
+        let rng = &mut StdRng::seed_from_u64(8);
+        let (e, one) = (BLIND_RSA.exponent, BoxedUint::one_with_precision(1024));
+        let (n, exponent) = std::iter::repeat_with(|| {
+            let [p, q] =
+                [BoxedUint::from(65_521u32), prime::random_rsa_prime(1008, rng)].map(|p| p.resize(1024));
+            let order = p.wrapping_sub(&one).wrapping_mul(&q.wrapping_sub(&one)).to_nz().unwrap();
+            let d = BoxedUint::from(e).resize(1024).invert_mod(&order).into_option();
+            (p.wrapping_mul(&q), d)
+        })
+        .find_map(|(n, d)| Some((n, Exponent::new(&d?, 1024))))
+        .unwrap();
+        let run = run(Sizes { receiver: 1, sender: 1 });
+        let key = RsaPublicKey::from_modulus(&n.to_be_bytes(), 1024, e).unwrap();
+        let function = Function::new(&BLIND_RSA, &run, key);
+        let modulus = function.key.modulus();
+        let roots = modulus.pow(&function.challenges, &exponent);
+        assert!(are_roots_of_units(&function.key, &function.challenges, &roots));
+        let (mut a, mut b) = vesica_channel::memory::pair();
+        a.split().0.send(&[modulus.to_be_bytes(), encoded(modulus, &roots)].concat()).unwrap();
+        a.split().0.flush().unwrap();
+        let received = Function::recv(&BLIND_RSA, &run, b.split().1).map(|_| ());
+        assert_eq!(received, Err(Misbehaviour::FailedCheck.into()));
+    }
+
     /// An item whose hash has a factor in common with n would show it in H(y)·r^e, or by the end of the run.
     #[test]
     fn flaw_an_item_that_is_no_unit_is_not_blinded() {
