@@ -132,7 +132,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("attacks", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica"]),
     ("python", &["vesica"]),
     ("blocks", &["channel", "crypto", "encode", "ot", "circuit", "table"]),
-    ("fuzz", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica"]),
+    (
+        "fuzz",
+        &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "spill", "table", "vesica"],
+    ),
 ];
 
 #[test]
