@@ -11,26 +11,23 @@ pub(crate) fn section() -> (Section, Vec<Job>) {
     let section = Section {
         title: "Tables that cannot be read".into(),
         text: "The program reads the table before it looks for the partner, so each side was run alone and contacted \
-               nobody. From\nParquet it first reads only what the key needs, and the rest when it copies the rows. The \
-               last two rows are whole runs.",
+               nobody. From\nParquet it first reads what the key needs and, where rows are to be written, a first batch of \
+               all columns;\nthe rest when it copies the rows. The last row is a whole run.",
         head: &["what", "receiver", "sender"],
         rows: Vec::new(),
     };
     let alone = TABLES.into_iter().map(|(what, name, bytes, words)| -> Job {
         (what.to_owned(), Box::new(move || unreadable(what, name, &bytes(&emails("receiver", 40, 9)), words)))
     });
-    let late: [Late; 2] = [
-        ("a Parquet file is damaged in a column that is no key", |_| {}, "do not decode; was it damaged"),
-        ("a byte of the receiver's Parquet file changes", |bytes| bytes[60] ^= 1, "changed during the run"),
+    let damaged = "a Parquet file is damaged in a column that is no key";
+    let changed = "a byte of the receiver's Parquet file changes";
+    let others: [Job; 2] = [
+        (damaged.to_owned(), Box::new(move || damaged_rows(damaged))),
+        (changed.to_owned(), Box::new(move || found_late(changed))),
     ];
-    let late = late.into_iter().map(|(what, change, words)| -> Job {
-        (what.to_owned(), Box::new(move || found_late(what, change, words)))
-    });
-    (section, alone.chain(late).collect())
+    (section, alone.chain(others).collect())
 }
 
-/// What is done to a Parquet file during the run, and words on the screen.
-type Late = (&'static str, fn(&mut Vec<u8>), &'static str);
 type Table = (&'static str, &'static str, fn(&str) -> Vec<u8>, &'static str);
 
 /// What is wrong with a table, its file's name and bytes, and words on the screen.
@@ -91,37 +88,45 @@ fn unreadable(what: &str, name: &str, table: &[u8], words: &str) -> Row {
     Row::new(what, [Some(&receiver), Some(&sender)])
 }
 
-/// A run in which the key column is read, and the file is then looked at again.
-fn found_late(what: &str, change: fn(&mut Vec<u8>), words: &str) -> Row {
+/// The receiver alone: only it reads more than the key.
+fn damaged_rows(what: &str) -> Row {
     let scene = scene(9);
     let mut bytes = parquet(&scene.read("receiver.csv"));
-    if words.contains("decode") {
-        // The identifiers come first in the file, behind its four letters.
-        bytes[8..40].fill(0xff);
-    }
+    // The identifiers come first in the file, behind its four letters.
+    bytes[8..40].fill(0xff);
     scene.write("table.parquet", &bytes);
-    let before = bytes.clone();
-    change(&mut bytes);
-    let (receiver, sender) = changed(&scene, || {
-        // Not even the times of a file that stays as it is are to change.
-        if bytes != before {
-            scene.write("table.parquet", &bytes);
-        }
-    });
+    let keys = ["--connect", "127.0.0.1:9", "--identity", "receiver.pem", "--peer", &scene.sender_key];
+    let receiver = scene.run(&with(&RECEIVE, &keys));
     std::fs::remove_file(scene.path("table.parquet")).unwrap();
-    receiver.expect(65, &["table.parquet", words, "phase write", "what to do: "]);
+    receiver.expect(65, &["do not decode; was it damaged", "phase read", "has not been contacted"]);
+    nothing_lost(&scene, &[&receiver]);
+    Row::new(what, [Some(&receiver), None])
+}
+
+/// A run in which the file changes once the key column has been read.
+fn found_late(what: &str) -> Row {
+    let scene = scene(9);
+    let mut bytes = parquet(&scene.read("receiver.csv"));
+    scene.write("table.parquet", &bytes);
+    bytes[60] ^= 1;
+    let (receiver, sender) = changed(&scene, || scene.write("table.parquet", &bytes));
+    std::fs::remove_file(scene.path("table.parquet")).unwrap();
+    receiver.expect(65, &["table.parquet", "changed during the run", "phase write", "what to do: "]);
     sender.expect(0, &[]);
     nothing_lost(&scene, &[&receiver, &sender]);
     Row::new(what, [Some(&receiver), Some(&sender)])
 }
+
+/// A receiver with the Parquet file.
+const RECEIVE: [&str; 7] =
+    ["receive", "--input", "table.parquet", "--key", "email:email", "--output", "out.parquet"];
 
 /// Runs both, the receiver with the Parquet file, to which something is done once it has been read.
 fn changed(scene: &Scene, change: impl FnOnce()) -> (Ended, Ended) {
     let bell = Bell::new();
     let (sender, address) = scene.sender(&SENDER);
     let keys = ["--connect", &address, "--identity", "receiver.pem", "--peer", &scene.sender_key];
-    let table = ["--input", "table.parquet", "--key", "email:email", "--output", "out.parquet"];
-    let receiver = scene.start_as(bell.command("agree"), &with(&with(&["receive"], &table), &keys));
+    let receiver = scene.start_as(bell.command("agree"), &with(&RECEIVE, &keys));
     let paused = bell.wait();
     change();
     drop(paused);
