@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use vesica_channel::transport::{Control, FrameReceiver, FrameSender, Meanwhile, Result, Urgency};
 use vesica_channel::{CancelToken, Cancellable, ChannelError, Frame, GRACE, Kind, Limit, Signal, Wake};
 
-use super::{SocketTransport, State, WriterState};
+use super::{LINGER, SocketTransport, State, WriterState};
 
 /// The channel's hold on the connection.
 #[derive(Clone)]
@@ -110,8 +110,7 @@ impl SocketTransport {
 
     /// Waits until both threads have ended of their own accord: all is sent, and the peer has closed its direction, so
     /// that nothing of what was sent is lost to a reset.
-    fn linger<'a>(&self, mut state: MutexGuard<'a, State>, since: Instant) -> MutexGuard<'a, State> {
-        let deadline = since + self.linger;
+    fn linger<'a>(&self, mut state: MutexGuard<'a, State>, deadline: Instant) -> MutexGuard<'a, State> {
         while !(state.closed || state.writer == WriterState::Ended && state.reader_ended) {
             let (guard, more) = self.sendable.wait_until(state, deadline);
             state = guard;
@@ -136,15 +135,17 @@ impl SocketTransport {
         self.wake_all();
     }
 
-    /// Closes the connection. After a proper end, and after its own, the peer gets a moment to read it.
+    /// Closes the connection. After a proper end, and after its own, the peer gets a moment to read it. Who was cancelled
+    /// waits no longer for a simulated network than for a real one.
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         let done = state.outgoing.said_done() && state.incoming.said_done();
-        let ended = state.cancelled.or_else(|| done.then(Instant::now));
-        if let Some(ended) = ended.filter(|_| !state.closed) {
+        let cancelled = state.cancelled.map(|cancelled| cancelled + LINGER);
+        let deadline = cancelled.or_else(|| done.then(|| Instant::now() + self.linger));
+        if let Some(deadline) = deadline.filter(|_| !state.closed) {
             state.incoming.discard();
             self.readable.notify();
-            state = self.linger(state, ended);
+            state = self.linger(state, deadline);
         }
         self.fail_locked(&mut state, ChannelError::Finished);
         self.shut(&mut state);
@@ -197,7 +198,7 @@ impl FrameSender for End {
         }
         state.failed = Some(ChannelError::Aborted);
         transport.say_last(&mut state, last);
-        drop(transport.linger(state, Instant::now()));
+        drop(transport.linger(state, Instant::now() + transport.linger));
         transport.close();
     }
 }

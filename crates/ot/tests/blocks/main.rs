@@ -180,14 +180,14 @@ impl<const W: usize> Extension<W> for Iknp {
 }
 
 #[derive(Clone, Copy)]
-struct Kos<C>(PhantomData<C>);
+struct Kos<C>(&'static str, PhantomData<C>);
 
 impl<C: CorrelationCheck> Extension<1> for Kos<C> {
     type Sender = kos::Sender<C>;
     type Receiver = kos::Receiver<C>;
 
     fn name(self) -> String {
-        format!("KOS15, {}", std::any::type_name::<C>())
+        format!("KOS15, {} check", self.0)
     }
 
     fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
@@ -261,8 +261,8 @@ macro_rules! for_each_extension {
             $check::<1, _>(SoftSpoken::<Malicious>(width, PhantomData) $(, $argument)*);
         }
         $check::<1, _>(Silent::<Malicious>(PhantomData) $(, $argument)*);
-        $check::<1, _>(Kos::<kos::PublishedUnproven>(PhantomData) $(, $argument)*);
-        $check::<1, _>(Kos::<kos::Revised>(PhantomData) $(, $argument)*);
+        $check::<1, _>(Kos::<kos::PublishedUnproven>("Published", PhantomData) $(, $argument)*);
+        $check::<1, _>(Kos::<kos::Revised>("Revised", PhantomData) $(, $argument)*);
     }};
 }
 use for_each_extension;
