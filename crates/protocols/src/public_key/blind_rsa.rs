@@ -715,18 +715,19 @@ mod tests {
     #[test]
     fn a_small_factor_is_refused_where_all_roots_are_right() {
         let rng = &mut StdRng::seed_from_u64(8);
-        let (e, one) = (BLIND_RSA.exponent, BoxedUint::one_with_precision(1024));
+        let wide = |digits: &[u8]| {
+            BoxedUint::from_be_slice(&[&vec![0; 128 - digits.len()], digits].concat(), 1024).unwrap()
+        };
+        let [one, p, e] = [1, 65_521, BLIND_RSA.exponent].map(|number| wide(&number.to_be_bytes()));
         let (n, exponent) = std::iter::repeat_with(|| {
-            let [p, q] =
-                [BoxedUint::from(65_521u32), prime::random_rsa_prime(1008, rng)].map(|p| p.resize(1024));
-            let order = p.wrapping_sub(&one).wrapping_mul(&q.wrapping_sub(&one)).to_nz().unwrap();
-            let d = BoxedUint::from(e).resize(1024).invert_mod(&order).into_option();
-            (p.wrapping_mul(&q), d)
+            let q = wide(&prime::random_rsa_prime(1008, rng).to_be_bytes());
+            let order = p.wrapping_sub(&one).wrapping_mul(q.wrapping_sub(&one)).to_nz().unwrap();
+            (p.wrapping_mul(&q), e.invert_mod(&order).into_option())
         })
         .find_map(|(n, d)| Some((n, Exponent::new(&d?, 1024))))
         .unwrap();
         let run = run(Sizes { receiver: 1, sender: 1 });
-        let key = RsaPublicKey::from_modulus(&n.to_be_bytes(), 1024, e).unwrap();
+        let key = RsaPublicKey::from_modulus(&n.to_be_bytes(), 1024, BLIND_RSA.exponent).unwrap();
         let function = Function::new(&BLIND_RSA, &run, key);
         let modulus = function.key.modulus();
         let roots = modulus.pow(&function.challenges, &exponent);
