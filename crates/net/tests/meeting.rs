@@ -467,11 +467,14 @@ fn those_who_have_met_meet_again_under_other_keys() {
     let (mut run, place) = met.unwrap();
     assert!(!place.is_here());
     assert_eq!(receive(&mut run, 3).unwrap(), b"run");
-    // The key of the identity is not that of the run.
-    let foreign = dial(address, Some((two, first_key)), &impatient()).map(drop).unwrap_err();
+    // A worker needs no more than this, and the key made for the run. The key of the identity is another.
+    let (worker, options, brief) = (PartsAddress::of(&to, Some(&one_key)), patient(), impatient());
+    let foreign =
+        worker.meet(&call((&two, &first_key), 3, b"PART", &brief), &mut rng(5)).map(drop).unwrap_err();
     assert_eq!(foreign.fault(), Fault::Identity, "{foreign}");
-    // A worker needs no more than this, and the key made for the run.
-    let (worker, options) = (PartsAddress::of(&to, Some(&one_key)), patient());
+    // Who begins another run is told that this one is played.
+    let early = dial(address, Some((two, one_key)), &impatient()).map(drop).unwrap_err();
+    assert_eq!(early.fault(), Fault::Partner, "{early}");
     let part = worker.meet(&call((&second, &first_key), 3, b"PART", &options), &mut rng(5)).unwrap();
     run.send(b"over").and_then(|()| run.flush()).unwrap();
     let (_, mut there) = here.join().unwrap();
