@@ -161,7 +161,9 @@ fn flaw_a_stranger_at_one_address_does_not_end_the_wait_for_the_partner_at_anoth
                 there.get_or_insert_with(|| parties.listen(&late.to_string()));
             }
         });
-        assert_eq!(met.unwrap().peer_address(), Some(late));
+        // Both sides keep the connection until both have it.
+        let met = met.unwrap();
+        assert_eq!(met.peer_address(), Some(late));
         there.unwrap().1.join().unwrap().unwrap();
     }
 }
@@ -194,8 +196,8 @@ fn flaw_parts_begin_where_the_partner_was_met() {
     let (address, there) = parties.listen("127.0.0.1:0");
     let names = names(&[silent, address]);
     let options = options(Duration::from_secs(20));
-    drop(parties.seek(&names, &options, HANDSHAKE_LIMIT, &mut |_| ()).unwrap());
-    drop(there.join().unwrap());
+    let met = parties.seek(&names, &options, HANDSHAKE_LIMIT, &mut |_| ()).unwrap();
+    drop((there.join().unwrap().unwrap(), met));
     assert_eq!(taken.load(Relaxed), 1);
     let [ours, theirs] = &keys;
     let security = ConnectionSecurity::Tls { identity: &parties.here, peer: parties.there.public_key() };
@@ -273,6 +275,7 @@ fn flaw_who_is_not_understood_once_is_tried_again() {
         true => drop(socket.write_all(b"\x17HTTP/1.1 400 Bad Request\r\n\r\n")),
         false => pass_on(socket, address),
     });
-    assert_eq!(parties.seek_at(&[garbled], Duration::from_secs(20)).unwrap().peer_address(), Some(garbled));
+    let met = parties.seek_at(&[garbled], Duration::from_secs(20)).unwrap();
+    assert_eq!(met.peer_address(), Some(garbled));
     there.join().unwrap().unwrap();
 }
