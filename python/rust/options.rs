@@ -141,7 +141,6 @@ pub(crate) struct PartnerArgs<'py> {
     peer: Option<String>,
     insecure_plaintext: bool,
     keep_base_ots: Option<PathBuf>,
-    offline: Option<PathBuf>,
     helper: Option<String>,
     helper_key: Option<String>,
 }
@@ -164,8 +163,7 @@ impl Texts {
 
 impl PartnerArgs<'_> {
     pub(crate) fn partner(&self) -> Result<Partner, Error> {
-        let partner = self.found()?.helped_by(self.helper.as_deref(), self.helper_key.as_deref())?;
-        Ok(partner.with_offline(self.offline.clone()))
+        self.found()?.helped_by(self.helper.as_deref(), self.helper_key.as_deref())
     }
 
     fn found(&self) -> Result<Partner, Error> {
@@ -208,7 +206,6 @@ impl PartnerArgs<'_> {
         let relays = self.via_key.as_ref().map_or(&[][..], Texts::as_slice);
         let keys = self.peer.iter().chain(&self.helper_key).chain(relays);
         let key_files = keys.filter_map(|key| Some(PathBuf::from(key.strip_prefix('@')?)));
-        let kept = self.keep_base_ots.iter().chain(&self.offline).cloned();
-        identity.into_iter().chain(key_files).chain(kept).collect()
+        identity.into_iter().chain(key_files).chain(self.keep_base_ots.clone()).collect()
     }
 }

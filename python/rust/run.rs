@@ -7,7 +7,6 @@ use rand_core::CryptoRng;
 use vesica::assist::{self as helping, AssistJob};
 use vesica::job::{Ended, Job, OnEvent};
 use vesica::net::Address;
-use vesica::offline::PrepareJob;
 use vesica::protocols::Role;
 use vesica::table::{KeySpec, PairSpec, TableError};
 use vesica::{Error, channel, local as both, partner, randomness};
@@ -91,28 +90,6 @@ pub(crate) fn run(
     let partner = partner.partner().map_err(refused)?;
     let job = Job { role, table: table.args(keys, protected.clone())?, settings };
     how.go(py, table.output(), &protected, move |on_event, cancel| match randomness() {
-        Ok(mut rng) => job.run(&partner, cancel, &mut rng, on_event),
-        Err(error) => job.refuse(error, on_event),
-    })
-}
-
-/// One party's part in an offline phase.
-#[pyfunction]
-#[pyo3(signature = (role, receiver_items, partner, how))]
-pub(crate) fn prepare(
-    py: Python<'_>,
-    role: &str,
-    receiver_items: usize,
-    partner: PartnerArgs<'_>,
-    how: How<'_>,
-) -> PyResult<Outcome> {
-    let refused = |error: Error| raise(py, &error, None);
-    let role = if role == "sender" { Role::Sender } else { Role::Receiver };
-    let settings = how.options.settings().map_err(refused)?;
-    let protected = partner.protected();
-    let partner = partner.partner().map_err(refused)?;
-    let job = PrepareJob { role, receiver_items, settings };
-    how.go(py, None, &protected, move |on_event, cancel| match randomness() {
         Ok(mut rng) => job.run(&partner, cancel, &mut rng, on_event),
         Err(error) => job.refuse(error, on_event),
     })

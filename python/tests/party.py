@@ -23,10 +23,6 @@ def main() -> None:
         helped = vesica.assist(timeout="60s", events=heard, **job["arguments"])
         print(json.dumps(helped.to_dict()))
         return
-    if job["role"].startswith("prepare "):
-        made = vesica.prepare(job["role"].split()[1], timeout="60s", events=heard, **job["arguments"])
-        print(json.dumps(made.to_dict()))
-        return
     given = table(job["kind"], job["columns"])
     arguments: dict[str, Any] = {"key": "email:email", "timeout": "60s", "events": heard, **job["arguments"]}
     if job["role"] == "receiver":

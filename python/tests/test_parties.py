@@ -102,44 +102,6 @@ def test_base_ots_are_kept_for_later_runs(tmp_path: Path, keys: dict[str, str]) 
         assert json.loads(report)["base_ots"] == base_ots
 
 
-def test_an_offline_phase_serves_one_run(tmp_path: Path, keys: dict[str, str]) -> None:
-    options: Any = {"protocol": "gbf-rr16"}
-    mine, theirs = people("receiver", 50, 20), people("sender", 40, 20)
-    sender = python(
-        tmp_path, "prepare sender", "", {}, identity="sender.pem", peer=keys["receiver"], listen="127.0.0.1:0",
-        receiver_items=60, offline="sender.off",
-    )  # fmt: skip
-    receiver = command_line(
-        tmp_path, "receive", "--protocol", "gbf-rr16", "--prepare", "60", "--offline", "receiver.off",
-        "--connect", sender.address(), "--identity", "receiver.pem", "--peer", keys["sender"],
-    )  # fmt: skip
-    (code, _), (sent, report) = receiver.end(), sender.end()
-    assert (code, sent) == (0, 0), receiver.screen + sender.screen
-    made = json.loads(report)["offline"]
-    assert (made["output"], made["receiver_items"]) == ("made", 60)
-    assert ((tmp_path / "receiver.off").stat().st_mode & 0o777, made["online"]["sent"]) == (0o600, 0)
-    shutil.copy(tmp_path / "sender.off", tmp_path / "copy.off")
-    sender = python(
-        tmp_path, "sender", "pyarrow", theirs, identity="sender.pem", peer=keys["receiver"], listen="127.0.0.1:0",
-        offline="sender.off", **options,
-    )  # fmt: skip
-    receiver = python(
-        tmp_path, "receiver", "pandas", mine, identity="receiver.pem", peer=keys["sender"], connect=sender.address(),
-        offline="receiver.off", **options,
-    )  # fmt: skip
-    (code, found), (sent, report) = receiver.end(), sender.end()
-    assert (code, sent) == (0, 0), receiver.screen + sender.screen
-    assert json.loads(found) == joined(mine, theirs)
-    used = json.loads(report)["offline"]
-    assert (used["output"], used["id"], used["offline"]["sent"]) == ("used", made["id"], 0)
-    again = python(
-        tmp_path, "sender", "pyarrow", theirs, identity="sender.pem", peer=keys["receiver"], listen="127.0.0.1:0",
-        offline="copy.off", **options,
-    )  # fmt: skip
-    assert again.end()[0] != 0 and "InputError" in again.screen and "used before" in again.screen
-    assert "vesica.prepare" in again.screen
-
-
 def test_three_processes(tmp_path: Path, keys: dict[str, str]) -> None:
     helper_key = vesica.keygen(tmp_path / "helper.pem")
     helper = python(

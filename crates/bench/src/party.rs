@@ -113,7 +113,7 @@ pub fn play(
     let started = Instant::now();
     let links = (&mut channel, helper.as_mut());
     let mine = (&items, columns.lend());
-    let outcome = agreed.run_helped(mine, links, settings.threads(), &watch, (kept.as_ref(), None), &mut rng);
+    let outcome = agreed.run_helped(mine, links, settings.threads(), &watch, kept.as_ref(), &mut rng);
     // The search for the matches is measured, the confirmation is not.
     let outcome = outcome.and_then(|pending| Ok(pending.map(Pending::finish).transpose()?));
     let wall = started.elapsed();

@@ -18,8 +18,8 @@ pub(crate) use bench::Bench;
 pub(crate) use bench::{
     BenchBlocks, BenchCommand, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
 };
+use common::names;
 pub(crate) use common::{Around, Common};
-use common::{names, set_size};
 pub(crate) use plan::Plan;
 pub(crate) use text::{TextOptions, TextPair};
 
@@ -283,13 +283,13 @@ pub(crate) struct Completions {
 #[command(next_help_heading = "My table")]
 pub(crate) struct TableOptions {
     /// My table: CSV with a header (gzip or zstd too), Parquet or Arrow IPC; `-` is standard input
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["file", "prepare"])]
+    #[arg(long, value_name = "FILE", required_unless_present = "file")]
     input: Option<PathBuf>,
     /// The same as --input
-    #[arg(value_name = "FILE", conflicts_with_all = ["input", "prepare"])]
+    #[arg(value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
     /// Key column, COLUMN[:RULE]; rules are raw, text, email, email-uid2, email-meta, phone, phone:CC, ip, date, int, sha256; repeat for a composite key
-    #[arg(long, value_name = "SPEC", required_unless_present = "prepare")]
+    #[arg(long, value_name = "SPEC", required = true)]
     pub(crate) key: Vec<KeySpec>,
     #[command(flatten)]
     pub(crate) text: TextOptions,
@@ -329,12 +329,6 @@ pub(crate) struct PartnerOptions {
     /// Keep base OTs with this partner in FILE, and use those in it: later runs start faster (kkrt, ot-phasing, ot-psi, gbf, gbf-random and those over circuits, but not circuit-vole; --security semi-honest)
     #[arg(long, value_name = "FILE", conflicts_with = "insecure_plaintext")]
     pub(crate) keep_base_ots: Option<PathBuf>,
-    /// Use what an offline phase with this partner has left in FILE, and use it up; with --prepare, the new file for it (gbf-rr16)
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure_plaintext")]
-    pub(crate) offline: Option<PathBuf>,
-    /// Run the offline phase alone, for a later run with at most N keys of the receiver; no table is needed. Both sides give the same: a number, or 2^N
-    #[arg(long, value_name = "N", value_parser = set_size, requires = "offline", conflicts_with_all = ["input", "key", "output", "keep_base_ots", "helper", "pad_to", "match_id"])]
-    pub(crate) prepare: Option<usize>,
     /// The helper's address, HOST:PORT, where a third party runs `vesica assist`; with --protocol server-aided
     #[arg(long, value_name = "ADDR", requires = "helper_key")]
     pub(crate) helper: Option<String>,

@@ -10,7 +10,6 @@ use vesica::assist::{self, AssistJob};
 use vesica::channel::CancelToken;
 use vesica::job::{Destination, Ended, Job, OnEvent, Partner, TableArgs};
 use vesica::net::Address;
-use vesica::offline::PrepareJob;
 use vesica::output_paths::{self, ReportPlace};
 use vesica::partner::AddressOptions;
 use vesica::protocols::{Learns, Phase, Role};
@@ -115,9 +114,6 @@ fn with_partner(
     partner: &PartnerOptions,
     common: &Common,
 ) -> u8 {
-    if let Some(items) = partner.prepare {
-        return prepare(command, role, items, partner, common);
-    }
     let Some(input) = table.input() else {
         return refused(command, &Error::usage("no table", "give `--input`"));
     };
@@ -176,26 +172,8 @@ fn protected(input: Option<&PathBuf>, partner: &PartnerOptions) -> Vec<PathBuf> 
     let keys = keys.into_iter().filter_map(Option::as_ref).chain(&partner.via_key);
     let key_files = keys.filter_map(|key| key.strip_prefix('@'));
     protected.extend(key_files.map(PathBuf::from));
-    protected.extend(partner.keep_base_ots.iter().chain(&partner.offline).cloned());
+    protected.extend(partner.keep_base_ots.clone());
     protected
-}
-
-/// `--prepare`: an offline phase alone.
-fn prepare(
-    command: &'static str,
-    role: Role,
-    receiver_items: usize,
-    partner: &PartnerOptions,
-    common: &Common,
-) -> u8 {
-    let job = PrepareJob { role, receiver_items, settings: common.settings() };
-    let protected = protected(None, partner);
-    run(command, &common.around, (None, None), &protected, |on_event, cancel, rng| {
-        match find_partner(partner) {
-            Ok(partner) => job.run(&partner, cancel, rng, on_event),
-            Err(error) => job.refuse(error, on_event),
-        }
-    })
 }
 
 /// Runs `play` with what every run has: a screen, events, signals, a deadline, randomness, a report. Nothing may replace a
@@ -365,7 +343,7 @@ fn find_partner(options: &PartnerOptions) -> Result<Partner, Error> {
     let peer = partner::peer_key(peer)?;
     let partner = Partner::authenticated(address, partner::identity(options.identity.as_deref())?, peer)?;
     let partner = partner.helped_by(options.helper.as_deref(), options.helper_key.as_deref())?;
-    Ok(partner.keeping_base_ots(options.keep_base_ots.clone()).with_offline(options.offline.clone()))
+    Ok(partner.keeping_base_ots(options.keep_base_ots.clone()))
 }
 
 /// Report and events, if asked for.

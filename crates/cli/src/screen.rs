@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use vesica::Error;
 use vesica::memory::Bytes;
 use vesica::protocols::Participant;
-use vesica::report::{Event, OfflineReport, Report};
+use vesica::report::{Event, Report};
 use vesica::results::ResultReport;
 
 use crate::figures::seconds;
@@ -177,13 +177,6 @@ pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> Str
         let (receiver, sender) = (keys(parties.receiver.items), parties.sender.items);
         return format!(
             "done: the receiver has {receiver}, the sender {sender}{common}\n{}",
-            took(report, alone)
-        );
-    }
-    if let Some(OfflineReport { output: "made", receiver_items, .. }) = &report.offline {
-        let keys = keys(*receiver_items);
-        return format!(
-            "done: the offline phase for at most {keys} of the receiver is stored, for one run (`--offline`)\n{}",
             took(report, alone)
         );
     }

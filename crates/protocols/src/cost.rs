@@ -65,8 +65,6 @@ pub struct Message {
     /// Its bytes as a formula in n_r, n_s, ℓ = 40 + ⌈log2 n_r⌉ + ⌈log2 n_s⌉ and, where both learn, the
     /// matches k.
     pub formula: &'static str,
-    /// Whether it belongs to the offline phase, in a protocol that has one.
-    pub offline: bool,
     /// The formula as a program; 0 where the message is not sent. [`Entry::sent`](crate::entry::Entry::sent) says which runs it is for.
     pub(crate) bytes: fn(&Shape) -> u64,
 }
@@ -90,12 +88,7 @@ impl Message {
         formula: &'static str,
         bytes: fn(&Shape) -> u64,
     ) -> Self {
-        Message { from, to, what, formula, offline: false, bytes }
-    }
-
-    /// The same message of the offline phase.
-    pub const fn offline(self) -> Self {
-        Message { offline: true, ..self }
+        Message { from, to, what, formula, bytes }
     }
 }
 
@@ -105,7 +98,6 @@ pub(crate) const POSITIONS: Message = Message {
     to: Participant::Sender,
     what: "positions of the matches (--learns both)",
     formula: "4 + min(4·k, ⌈n_s/8⌉)",
-    offline: false,
     bytes: |shape| match shape.learns {
         Learns::Receiver => 0,
         Learns::Both => 4 + positions::body_bytes(shape.sizes.sender, shape.matches) as u64,

@@ -7,7 +7,6 @@ use vesica_encode::items::Items;
 pub(crate) use crate::cost::POSITIONS;
 pub use crate::cost::{Gates, Memory, Message, Shape};
 use crate::error::{Error, Misuse};
-use crate::offline::OfflinePhase;
 use crate::outcome::{Outcome, Pairs, Pending};
 use crate::parameters::{Parameters, Profile, Security, Supported, Variant};
 use crate::positions;
@@ -126,7 +125,6 @@ pub struct Entry {
     max_tested_keys: Option<fn(&Shape) -> u64>,
     runs_on_empty_sets: bool,
     helper: Option<Helper>,
-    offline: Option<&'static OfflinePhase>,
 }
 
 impl std::fmt::Debug for Entry {
@@ -163,7 +161,6 @@ impl Entry {
             max_tested_keys: None,
             runs_on_empty_sets: false,
             helper: None,
-            offline: None,
         }
     }
 
@@ -298,11 +295,6 @@ impl Entry {
         Entry { helper: Some(Helper { assist, memory_bytes }), ..self }
     }
 
-    /// It has an offline phase, whose output can be kept for one later run.
-    pub const fn offline(self, offline: &'static OfflinePhase) -> Self {
-        Entry { offline: Some(offline), ..self }
-    }
-
     /// The set size of the test that runs every protocol, where 2^10 is not right.
     pub const fn test_items(self, test_items: usize) -> Self {
         Entry { test_items, ..self }
@@ -408,16 +400,6 @@ impl Entry {
         self.gates.map(|(formula, _)| formula)
     }
 
-    /// The same, whether or not the sizes are those of a run that takes place.
-    pub(crate) fn peak(&self, shape: &Shape) -> Memory {
-        (self.memory_bytes)(shape)
-    }
-
-    /// The offline phase, if the protocol has one that can be run alone.
-    pub fn offline_phase(&self) -> Option<&'static OfflinePhase> {
-        self.offline
-    }
-
     /// Whether a third process helps the two parties.
     pub fn has_helper(&self) -> bool {
         self.helper.is_some()
@@ -453,8 +435,8 @@ impl Entry {
         let context = Context::new(session_id, self.name, agreed.as_bytes(), receiver, sender);
         let learns = Learns::Receiver;
         let progress = &NoProgress;
-        let (base_ots, offline, attached) = (None, None, Attached::Nothing);
-        Run { context, sizes, parameters, learns, threads: 1, progress, base_ots, offline, attached }
+        let (base_ots, attached) = (None, Attached::Nothing);
+        Run { context, sizes, parameters, learns, threads: 1, progress, base_ots, attached }
     }
 
     /// The receiver's role: its items in, its result out, once it is worked out.

@@ -175,12 +175,6 @@ pub enum Misuse {
     /// Kept base OTs that are too few, or of the other side.
     #[error("the kept base OTs do not fit the run")]
     UnfitBaseOts,
-    /// The output of an offline phase that a run has taken before.
-    #[error("the output of the offline phase has been used")]
-    UsedOffline,
-    /// The protocol has no offline phase, or none for so many items.
-    #[error("the protocol has no offline phase for so many items")]
-    NoOfflinePhase,
     /// More OTs than the protocol has set up, or OTs of a form that does not exist.
     #[error("the protocol asks for OTs that it has not set up")]
     UnfitOts,

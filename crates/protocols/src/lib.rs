@@ -35,7 +35,6 @@ mod error;
 mod local;
 mod mask_lists;
 mod masks;
-mod offline;
 mod outcome;
 mod overlap;
 mod parameters;
@@ -58,7 +57,6 @@ pub mod vole_based;
 pub use error::{Error, Misbehaviour, Misuse};
 pub use local::run_local;
 pub use masks::MaskWidth;
-pub use offline::{OfflineOutput, OfflinePhase, OfflineSlot};
 pub use outcome::{Outcome, Pairs, Pending};
 pub use parameters::{
     DEFAULT_LEVEL, MOST_STATISTICAL_SECURITY, Parameters, Profile, STATISTICAL_SECURITY, Security, Supported,

@@ -7,7 +7,6 @@ use vesica_encode::items::Items;
 use vesica_ot::base::cache::BaseOtCache;
 
 use crate::error::{Error, Misuse};
-use crate::offline::OfflineSlot;
 use crate::parameters::Parameters;
 use crate::results::{Attached, ResultKind};
 
@@ -130,10 +129,6 @@ pub enum Phase {
     Gather,
     /// Terms and sizes are compared.
     Agree,
-    /// Stored output of an offline phase is read.
-    Load,
-    /// It is marked as used.
-    Consume,
     /// The helper is sought and authenticated, and agrees to the run.
     Helper,
     /// The base OTs of an OT extension.
@@ -166,8 +161,6 @@ pub enum Phase {
     EvaluateCircuit,
     /// Both sides confirm that they saw the same run.
     Confirm,
-    /// The output of an offline phase is stored.
-    Store,
     /// The matching rows are copied.
     Write,
 }
@@ -182,8 +175,6 @@ impl Phase {
             Phase::Connect => "connect",
             Phase::Gather => "gather",
             Phase::Agree => "agree",
-            Phase::Load => "load",
-            Phase::Consume => "consume",
             Phase::Helper => "helper",
             Phase::BaseOts => "base-ots",
             Phase::Hash => "hash",
@@ -200,7 +191,6 @@ impl Phase {
             Phase::Garble => "garble",
             Phase::EvaluateCircuit => "evaluate-circuit",
             Phase::Confirm => "confirm",
-            Phase::Store => "store",
             Phase::Write => "write",
         }
     }
@@ -214,8 +204,6 @@ impl Phase {
             Phase::Connect => "waiting for the partner",
             Phase::Gather => "waiting for the two parties",
             Phase::Agree => "comparing terms with the partner",
-            Phase::Load => "reading what the offline phase has left",
-            Phase::Consume => "marking what the offline phase has left as used",
             Phase::Helper => "waiting for the helper",
             Phase::BaseOts => "exchanging base OTs",
             Phase::Hash => "hashing our keys to bins",
@@ -232,7 +220,6 @@ impl Phase {
             Phase::Garble => "garbling the circuit",
             Phase::EvaluateCircuit => "evaluating the circuit",
             Phase::Confirm => "confirming the run with the partner",
-            Phase::Store => "storing what the offline phase leaves",
             Phase::Write => "writing the matching rows",
         }
     }
@@ -329,9 +316,6 @@ pub struct Run<'a> {
     /// this run alone. It has no part in protocols whose entry names no
     /// [`base_ots`](crate::entry::Entry::base_ots).
     pub base_ots: Option<&'a BaseOtCache>,
-    /// Agreed: the output of an offline phase that the two parties have run before. Without it, a protocol with an
-    /// offline phase runs that first.
-    pub offline: Option<&'a OfflineSlot>,
     /// Local: what goes along with this party's items.
     pub attached: Attached<'a>,
 }

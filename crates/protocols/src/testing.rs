@@ -523,8 +523,8 @@ pub(crate) fn run_of<'a>(
 ) -> Run<'a> {
     let learns = Learns::Receiver;
     let progress = &NoProgress;
-    let (base_ots, offline, attached) = (None, None, Attached::Nothing);
-    Run { context, sizes, parameters, learns, threads: 1, progress, base_ots, offline, attached }
+    let (base_ots, attached) = (None, Attached::Nothing);
+    Run { context, sizes, parameters, learns, threads: 1, progress, base_ots, attached }
 }
 
 fn play<T>(

@@ -265,11 +265,6 @@ impl Error {
                 Kind::Refused,
                 "change the table, or the `--min-peer-rows` or `--max-peer-rows` of the side that set the limit",
             ),
-            SessionError::TooManyForOffline { .. } => (
-                Side::Both,
-                Kind::Refused,
-                "use a smaller table, or make files for more keys with `--prepare` on both sides",
-            ),
             SessionError::TooLarge { .. } => (
                 Side::Ours,
                 Kind::Refused,

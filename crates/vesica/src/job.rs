@@ -26,8 +26,6 @@ use crate::ended::Found;
 use crate::error::{Error, Side};
 use crate::helper_link::HelperLink;
 use crate::memory::Budget;
-use crate::offline::file::Consumed;
-use crate::offline::{Asked, Before};
 use crate::output_paths::Protected;
 use crate::partner::Met;
 pub use crate::partner::Partner;
@@ -72,7 +70,7 @@ impl Job {
         if let Err(error) = partner.address.check() {
             return self.refuse(Error::net(Phase::Prepare, &error), on_event);
         }
-        self.table.protected.extend(partner.keep_base_ots.iter().chain(&partner.offline).cloned());
+        self.table.protected.extend(partner.keep_base_ots.clone());
         let pair = match partner.cache_file(self.role, self.settings.security) {
             Ok(cache_file) => Pair { my_key: partner.my_key(), cache_file, ..Pair::default() },
             Err(error) => return self.refuse(error, on_event),
@@ -82,10 +80,6 @@ impl Job {
             Err(error) => return self.refuse(error, on_event),
         };
         let pair = Pair { via: partner.relay(), ..pair };
-        let pair = match partner.before(self.role, &self.settings) {
-            Ok(before) => Pair { before, ..pair },
-            Err(error) => return self.refuse(error, on_event),
-        };
         self.run_over(pair, cancel, rng, on_event, |reporter, greeting, options, rng| {
             partner.meet_to_stay(greeting, options, rng, &mut |event| reporter.net_event(&event))
         })
@@ -140,9 +134,6 @@ impl Job {
         let budget = on_disk::budget(&settings, &terms, (self.role, &output));
         let read = read((input, path.as_deref()), keys, (self.role, &settings, budget), reporter, rng)?;
         let (table, set) = read;
-        let receiver_items = (self.role == Role::Receiver).then_some(set.len());
-        let before = pair.before.load(receiver_items, settings.memory.or_else(Budget::usual), reporter)?;
-        let pair = Pair { before, ..pair };
         // 2. The partner.
         reporter.phase(Phase::Connect, 0);
         let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
@@ -234,7 +225,6 @@ pub(crate) fn prepare(
     }
     let terms = Terms::new(role, settings, rules);
     let terms = terms.with_base_ots(pair.cache_state()).with_helper(pair.helper.term());
-    let terms = terms.with_offline(pair.before.asked());
     if let Some(what) = terms.not_in_parts().filter(|_| settings.parts > 1) {
         let message = format!("`--parts` does not go together with {what}");
         return Err(Error::usage(message, "leave out one of the two"));
@@ -288,11 +278,9 @@ pub(crate) fn converse(
     let mut helper = pair.helper.join(&agreed, &mut channel, settings.timeout, reporter, rng)?;
     let in_use = pair.cache_file.and_then(|file| file.begin(agreed.base_ots, agreed.base_ots_id()));
     let cache = in_use.as_ref().map(CacheInUse::cache);
-    let consumed = pair.before.consume(&agreed, &mut channel, reporter)?;
     let links = (&mut channel, helper.as_mut());
-    let kept = (cache, consumed.as_ref().map(Consumed::slot));
     let ended =
-        agreed.run_helped((&items, attachments.lend()), links, settings.threads(), reporter, kept, rng);
+        agreed.run_helped((&items, attachments.lend()), links, settings.threads(), reporter, cache, rng);
     reporter.transcript(&channel);
     let confirm = |pending| {
         if let Some(mut helper) = helper {
@@ -356,12 +344,6 @@ fn agree(
         false => session::agree_greeted(channel, terms, settings.wanted(), items, my_key),
     };
     reporter.transcript(channel);
-    let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
-    let offline = pair.before.asked();
-    let agreed = match offline {
-        Some(Asked::Use(_, items)) => agreed.with_offline(items, channel),
-        _ => Ok(agreed),
-    };
     let agreed = agreed.map_err(|error| Error::session(Phase::Agree, &error))?;
     let needed = reporter.agreed(&agreed, terms);
     let limit = budget.map(Budget::limit);
@@ -444,23 +426,12 @@ enum Set {
     OnDisk(OnDisk),
 }
 
-impl Set {
-    /// The size that the partner sees.
-    fn len(&self) -> usize {
-        match self {
-            Set::InMemory(items, _) => items.len(),
-            Set::OnDisk(set) => set.items as usize,
-        }
-    }
-}
-
-/// What this side brings: its key, if it shows one, the file of kept base OTs, if there is one, what an offline phase has
-/// left, and how it reaches the helper, if the protocol has one.
+/// What this side brings: its key, if it shows one, the file of kept base OTs, if there is one, and how it reaches the
+/// helper, if the protocol has one.
 #[derive(Default)]
 pub(crate) struct Pair {
     pub(crate) my_key: Option<PublicKey>,
     pub(crate) cache_file: Option<CacheFile>,
-    pub(crate) before: Before,
     pub(crate) helper: HelperLink,
     /// The relay through which the partner is met, if it is.
     pub(crate) via: Option<String>,

@@ -46,7 +46,6 @@ pub mod job;
 pub mod local;
 mod match_numbers;
 pub mod memory;
-pub mod offline;
 pub mod output_paths;
 pub mod partner;
 pub mod parts;

@@ -19,10 +19,7 @@ use crate::base_ots::file::CacheFile;
 use crate::error::Error;
 use crate::helper_link::HelperLink;
 use crate::local::greeted;
-use crate::offline::file::{Binding, OfflineFile};
-use crate::offline::{self, Before};
 use crate::parts::{Links, OverNetwork};
-use crate::settings::Settings;
 use crate::system;
 
 /// The most bytes that a file with a public key may have.
@@ -69,10 +66,6 @@ pub struct Partner {
     pub keys: Option<(Identity, PublicKey)>,
     /// `--keep-base-ots`: where base OTs with this partner are kept from one run to the next.
     pub keep_base_ots: Option<PathBuf>,
-    /// `--offline`: the file of an offline phase with this partner, to be made or to be used up.
-    pub offline: Option<PathBuf>,
-    /// Where this side's list of used ids is kept; if none, in the user's state folder.
-    pub state_folder: Option<PathBuf>,
     /// `--helper`, `--helper-key`: the helper of a protocol that has one.
     pub helper: Option<HelperAddress>,
 }
@@ -92,19 +85,12 @@ impl Partner {
         if *identity.public_key() == peer {
             return Err(Error::usage("`--peer` is this side's own public key", ASK));
         }
-        Ok(Partner {
-            address,
-            keys: Some((identity, peer)),
-            keep_base_ots: None,
-            offline: None,
-            state_folder: None,
-            helper: None,
-        })
+        Ok(Partner { address, keys: Some((identity, peer)), keep_base_ots: None, helper: None })
     }
 
     /// A partner without keys, over a loopback address.
     pub fn insecure(address: Address) -> Self {
-        Partner { address, keys: None, keep_base_ots: None, offline: None, state_folder: None, helper: None }
+        Partner { address, keys: None, keep_base_ots: None, helper: None }
     }
 
     /// The key that this side shows, if it shows one.
@@ -116,12 +102,6 @@ impl Partner {
     #[must_use]
     pub fn keeping_base_ots(self, file: Option<PathBuf>) -> Self {
         Partner { keep_base_ots: file, ..self }
-    }
-
-    /// The same partner, and the file of an offline phase with it.
-    #[must_use]
-    pub fn with_offline(self, file: Option<PathBuf>) -> Self {
-        Partner { offline: file, ..self }
     }
 
     /// The same partner, and this helper: where it listens, and its key as `--helper-key` has it.
@@ -184,50 +164,6 @@ impl Partner {
             ));
         }
         CacheFile::open(path, role, *identity.public_key(), *peer).map(Some)
-    }
-
-    /// The same partner, and another folder for the list of used ids than the user's own. It has to be kept.
-    #[must_use]
-    pub fn with_state_folder(self, folder: PathBuf) -> Self {
-        Partner { state_folder: Some(folder), ..self }
-    }
-
-    /// The file of an offline phase, and the keys that it is for: mine, theirs.
-    pub(crate) fn offline_place(&self) -> Result<(&Path, [PublicKey; 2]), Error> {
-        let Some(path) = &self.offline else {
-            return Err(Error::usage(
-                "no file for what the offline phase leaves",
-                "name one with `--offline`",
-            ));
-        };
-        let Some((identity, peer)) = &self.keys else {
-            return Err(Error::usage(
-                "`--offline` needs a partner whose key is known, and `--insecure-plaintext` uses no keys",
-                "leave out `--offline` or `--insecure-plaintext`",
-            ));
-        };
-        Ok((path, [*identity.public_key(), *peer]))
-    }
-
-    /// What an earlier offline phase with this partner has left for this run, if the run is to use it.
-    pub(crate) fn before(&self, role: Role, settings: &Settings) -> Result<Before, Error> {
-        if self.offline.is_none() {
-            return Ok(Before::default());
-        }
-        let (path, keys) = self.offline_place()?;
-        let (entry, parameters, phase) = offline::protocol(settings)?;
-        let binding = Binding::new(role, keys, entry, &parameters);
-        let file = OfflineFile::open(path, self.state_folder.as_deref(), binding, phase)
-            .map_err(|fault| offline::refused(Phase::Prepare, path, &fault))?;
-        let limit = settings.limits.max_peer_rows;
-        if role == Role::Sender && file.items as u64 > limit {
-            let message = format!(
-                "`--offline` was made for {} keys of the receiver, more than `--max-peer-rows {limit}` allows",
-                file.items
-            );
-            return Err(Error::usage(message, "make a file for fewer keys with `--prepare`, or allow more"));
-        }
-        Ok(Before::of(Some(file)))
     }
 
     /// Listens or connects until the partner is there and has proven who it is. With a `greeting`, which goes out at once,

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 use vesica_channel::Traffic;
-use vesica_protocols::{Phase, Step};
+use vesica_protocols::Phase;
 
 use crate::error::Error;
 use crate::resources;
@@ -78,8 +78,6 @@ pub struct Report {
     pub memory_bound: Option<u64>,
     /// Where the base OTs of the run came from, with `--keep-base-ots`: `kept`, `new`, `not kept` or `none`.
     pub base_ots: Option<&'static str>,
-    /// The offline and the online phase apart, in a protocol that has them.
-    pub offline: Option<OfflineReport>,
     /// The parts of a run that was split into several.
     pub parts: Option<PartsReport>,
     /// The temporary files of a run whose keys did not fit into its `--memory`.
@@ -88,22 +86,6 @@ pub struct Report {
     pub error: Option<Error>,
     /// Versions of program and wire.
     pub versions: Versions,
-}
-
-/// The two phases of a protocol with an offline phase.
-#[derive(Debug, Clone, Serialize)]
-pub struct OfflineReport {
-    /// `made`: this run was the offline phase alone. `used`: it took the output of one, which it used up. `own`: it had its
-    /// own.
-    pub output: &'static str,
-    /// The name of the offline phase, the same on both sides: what the lists of used ids have. None of a run's own.
-    pub id: Option<String>,
-    /// The keys of the receiver that it was run for.
-    pub receiver_items: u64,
-    /// What the offline phase took in this run.
-    pub offline: Part,
-    /// What the rest of the protocol took.
-    pub online: Part,
 }
 
 /// The parts of a run.
@@ -130,56 +112,6 @@ pub struct SpillReport {
     pub bytes_read: u64,
     /// What chose their directory: `named`, `TMPDIR` or `/var/tmp`.
     pub dir_kind: &'static str,
-}
-
-/// What a part of a protocol took.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct Part {
-    /// Wall time in seconds.
-    pub wall_s: f64,
-    /// CPU time in seconds.
-    pub cpu_s: f64,
-    /// Payload bytes sent.
-    pub sent: u64,
-    /// Payload bytes received.
-    pub received: u64,
-}
-
-impl OfflineReport {
-    /// Output of that name.
-    pub(crate) fn of(output: &'static str, id: &[u8; 32], receiver_items: usize) -> Self {
-        let id = Some(blake3::Hash::from_bytes(*id).to_hex().to_string());
-        OfflineReport { output, id, ..Self::own(receiver_items) }
-    }
-
-    /// A run's own.
-    pub(crate) fn own(receiver_items: usize) -> Self {
-        let (offline, online) = (Part::default(), Part::default());
-        OfflineReport { output: "own", id: None, receiver_items: receiver_items as u64, offline, online }
-    }
-
-    /// Counts each phase for its part: those of the offline phase; and the others of the protocol, with the consumption of
-    /// an earlier offline phase's output.
-    pub(crate) fn divide(&mut self, phases: &[PhaseReport], (offline, all): (&[Phase], &[Step])) {
-        let is_offline = |phase: &&PhaseReport| offline.iter().any(|one| one.name() == phase.name);
-        let is_own = |phase: &&PhaseReport| {
-            phase.name == Phase::Consume.name() || all.iter().any(|(one, _)| one.name() == phase.name)
-        };
-        self.offline = Part::of(phases.iter().filter(is_offline));
-        self.online = Part::of(phases.iter().filter(is_own).filter(|phase| !is_offline(phase)));
-    }
-}
-
-impl Part {
-    /// The sum of these phases.
-    pub(crate) fn of<'a>(phases: impl Iterator<Item = &'a PhaseReport>) -> Self {
-        phases.fold(Part::default(), |sum, phase| Part {
-            wall_s: sum.wall_s + phase.wall_s,
-            cpu_s: sum.cpu_s + phase.cpu_s,
-            sent: sum.sent + phase.sent,
-            received: sum.received + phase.received,
-        })
-    }
 }
 
 /// The public keys of the two sides, as `vesica keygen` prints them.

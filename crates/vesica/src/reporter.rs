@@ -25,8 +25,7 @@ use crate::memory::Bytes as Amount;
 use crate::parts::Parts;
 use crate::progress::Course;
 use crate::report::{
-    self, Bytes, Event, InputReport, Keys, MatchCounts, OfflineReport, OnEvent, PhaseLog, Report, Transcript,
-    Versions,
+    self, Bytes, Event, InputReport, Keys, MatchCounts, OnEvent, PhaseLog, Report, Transcript, Versions,
 };
 use crate::resources;
 use crate::results::{Answer, Answered, ResultReport, attached_bytes_per_row};
@@ -74,8 +73,6 @@ struct State {
     /// The last message about attempts to connect.
     retrying: String,
     strangers: Strangers,
-    /// The phases of the protocol's offline phase, and of all of it, where it has one.
-    parts: Option<(&'static [Phase], &'static [Step])>,
 }
 
 impl<'a> Reporter<'a> {
@@ -124,7 +121,6 @@ impl<'a> Reporter<'a> {
             peak_rss: None,
             memory_bound: None,
             base_ots: None,
-            offline: None,
             parts: None,
             spill: None,
             error: None,
@@ -144,7 +140,6 @@ impl<'a> Reporter<'a> {
             last_progress: Instant::now(),
             retrying: String::new(),
             strangers: Strangers::default(),
-            parts: None,
         };
         let (state, done) = (Mutex::new(state), AtomicU64::new(0));
         Reporter {
@@ -322,7 +317,6 @@ impl<'a> Reporter<'a> {
             _ => STEPS_OF_PARTS,
         };
         state.course.agreed(steps);
-        state.parts = entry.offline_phase().map(|phase| (phase.phases, steps));
         let report = &mut state.report;
         report.session = Some(agreed.public_id());
         report.protocol = Some(entry.name);
@@ -364,9 +358,6 @@ impl<'a> Reporter<'a> {
         report.memory_bound = Some(needed);
         if entry.needs_allow_insecure() {
             report.security = "none";
-        }
-        if entry.offline_phase().is_some() && agreed.offline.is_none() {
-            report.offline = Some(OfflineReport::own(agreed.sizes.receiver));
         }
         let security = report.security;
         let keeps = *terms.base_ots() != CacheState::Disabled;
@@ -422,37 +413,6 @@ impl<'a> Reporter<'a> {
         (self.on_event)(&Event::Notice { message });
     }
 
-    /// A phase begins whose amount of work is not known.
-    pub(crate) fn phase_begins(&self, phase: Phase) {
-        self.phase(phase, 0);
-    }
-
-    /// The same of an offline phase alone.
-    pub(crate) fn agreed_to_prepare(&self, agreed: &Agreed, terms: &Terms) -> u64 {
-        self.agreed(agreed, terms);
-        let memory = agreed.protocol.prepare_memory(&agreed.shape());
-        let needed = match agreed.role() {
-            Role::Receiver => memory.receiver,
-            Role::Sender => memory.sender,
-        };
-        let mut state = self.state();
-        let report = &mut state.report;
-        report.memory_bound = Some(needed);
-        report.sizes.peer_items = None;
-        needed
-    }
-
-    /// This side has used up the output of an offline phase.
-    pub(crate) fn consumed(&self, id: &[u8; 32], receiver_items: usize) {
-        self.state().report.offline = Some(OfflineReport::of("used", id, receiver_items));
-        self.notice("offline phase: what it has left is used up from here on, however this run ends".into());
-    }
-
-    /// This side has stored the output of an offline phase.
-    pub(crate) fn prepared(&self, id: &[u8; 32], receiver_items: usize) {
-        self.state().report.offline = Some(OfflineReport::of("made", id, receiver_items));
-    }
-
     /// Both sides have confirmed the run.
     pub(crate) fn confirmed(&self) {
         self.state().report.confirmed = true;
@@ -501,9 +461,6 @@ impl<'a> Reporter<'a> {
             report.ended = Some(now());
             report.bytes = traffic.into();
             report.phases = state.phases.finish(traffic);
-            if let (Some(offline), Some(parts)) = (&mut report.offline, state.parts) {
-                offline.divide(&report.phases, parts);
-            }
             report.peak_rss = resources::peak_rss();
             report
         };

@@ -28,12 +28,11 @@ use vesica_net::Connection;
 use vesica_ot::base::cache::BaseOtCache;
 use vesica_protocols::registry::{Entry, Shape};
 use vesica_protocols::{
-    self as protocols, Attached, Ctx, Learns, OfflineOutput, OfflineSlot, Parameters, Pending, Progress,
-    Role, Run, Sizes,
+    self as protocols, Attached, Ctx, Learns, Parameters, Pending, Progress, Role, Run, Sizes,
 };
 
 use agree::memory_of;
-pub(crate) use agree::{Demand, PartCosts, RUN, agree_on_demand, agree_to_prepare, part_costs};
+pub(crate) use agree::{Demand, PartCosts, RUN, agree_on_demand, part_costs};
 pub use agree::{agree, agree_greeted, greeting};
 pub use confirm::confirm_helper;
 pub(crate) use confirm::exchange_digests;
@@ -63,8 +62,6 @@ pub struct Agreed {
     pub learns: Learns,
     /// Where its base OTs come from, and whether they are kept.
     pub base_ots: BaseOts,
-    /// The receiver's items that the offline phase was run for, if it was run before.
-    pub offline: Option<usize>,
     /// How many parts may be played again within both sides' limits.
     repeats: u32,
     role: Role,
@@ -81,10 +78,10 @@ impl Agreed {
         parts: Parts,
     ) -> Self {
         let plan::Choice { protocol, parameters, reason } = choice;
-        let (base_ots, offline, sid) = (BaseOts::Unneeded, None, [0; 32]);
+        let (base_ots, sid) = (BaseOts::Unneeded, [0; 32]);
         // A task counts nothing. Its driver does.
         let repeats = u32::MAX;
-        Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, offline, repeats, role, sid }
+        Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, repeats, role, sid }
     }
 
     /// How many attempts beyond the first of each part the run may have, if so many parts are played at once.
@@ -109,17 +106,6 @@ impl Agreed {
         match_numbers::numbers(&self.sid, items, matches)
     }
 
-    /// The same with the output of an offline phase for so many items of the receiver. If the receiver has more, both sides
-    /// end the run before either has used anything up.
-    pub(crate) fn with_offline(self, most: usize, channel: &mut Connection) -> Result<Self, SessionError> {
-        let items = self.sizes.receiver;
-        if items <= most {
-            return Ok(Agreed { offline: Some(most), ..self });
-        }
-        drop(channel.finish(&[]));
-        Err(SessionError::TooManyForOffline { items, most })
-    }
-
     /// The sizes of each run of the protocol: M_r and M_s, or those of the sets if there is one part.
     pub(crate) fn played(&self) -> Sizes {
         parts::sizes(self.parts, self.sizes)
@@ -135,16 +121,10 @@ impl Agreed {
         Agreed { sizes: self.played(), parts: Parts::ONE, sid, ..*self }
     }
 
-    /// What the costs of the run depend on, or of each part. An offline phase is as large as what it was run for.
+    /// What the costs of the run depend on, or of each part.
     pub(crate) fn shape(&self) -> Shape {
         let (parameters, learns) = (self.parameters, self.learns);
-        let played = self.played();
-        let receiver = match self.offline {
-            Some(most) if self.protocol.takes_place(played) => most,
-            _ => played.receiver,
-        };
-        let sizes = Sizes { receiver, ..played };
-        Shape { sizes, parameters, learns, matches: 0, kept_base_ots: false }
+        Shape { sizes: self.played(), parameters, learns, matches: 0, kept_base_ots: false }
     }
 
     /// The most bytes of memory that the protocol takes on the side of that role. A receiver keeps of each part what its
@@ -218,22 +198,22 @@ impl Agreed {
         cache: Option<&'a BaseOtCache>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Pending<'a>>, SessionError> {
-        self.run_helped((items, Attached::Nothing), (channel, None), threads, progress, (cache, None), rng)
+        self.run_helped((items, Attached::Nothing), (channel, None), threads, progress, cache, rng)
     }
 
-    /// The same with what a sender attaches to its items, with a connection to a helper that has [joined](helper::join), which
-    /// [`confirm_helper`] is for, and with the output of an offline phase that both sides have used up.
+    /// The same with what a sender attaches to its items, and with a connection to a helper that has [joined](helper::join),
+    /// which [`confirm_helper`] is for.
     pub fn run_helped<'a>(
         &self,
         (items, attached): (&'a Items, Attached<'a>),
         (channel, mut helper): (&mut Connection, Option<&mut Connection>),
         threads: usize,
         progress: &'a dyn Progress,
-        (base_ots, offline): (Option<&'a BaseOtCache>, Option<&'a OfflineSlot>),
+        base_ots: Option<&'a BaseOtCache>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Pending<'a>>, SessionError> {
         let run = self.protocol.run(&self.sid, self.sizes, self.parameters);
-        let run = Run { learns: self.learns, threads, progress, base_ots, offline, attached, ..run };
+        let run = Run { learns: self.learns, threads, progress, base_ots, attached, ..run };
         let mut ctx = Ctx::new(&run, &mut *channel, rng);
         ctx.helper = helper.as_mut().map(|helper| &mut **helper as &mut dyn Channel);
         let pending = match self.role {
@@ -254,24 +234,5 @@ impl Agreed {
         };
         channel.flush()?;
         Ok(pending)
-    }
-
-    /// Runs the offline phase alone, up to its last message.
-    pub(crate) fn prepare(
-        &self,
-        channel: &mut Connection,
-        threads: usize,
-        progress: &dyn Progress,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<OfflineOutput, SessionError> {
-        let run = self.protocol.run(&self.sid, self.sizes, self.parameters);
-        let run = Run { threads, progress, ..run };
-        let made = self.protocol.prepare(&mut Ctx::new(&run, &mut *channel, rng), self.role);
-        let output = made.map_err(|error| {
-            channel.abort();
-            self.failed(error, channel)
-        })?;
-        channel.flush()?;
-        Ok(output)
     }
 }

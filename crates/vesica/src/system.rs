@@ -7,11 +7,11 @@ mod windows;
 
 #[cfg(unix)]
 pub(crate) use unix::{
-    NO_CONFIG_FOLDER, NO_STATE_FOLDER, SET_STATE_FOLDER, address_space, config_folder, cpu_seconds,
-    exhausted, free, is_same_file, open_without_waiting, state_folder, sync_folder,
+    NO_CONFIG_FOLDER, address_space, config_folder, cpu_seconds, exhausted, is_same_file,
+    open_without_waiting, sync_folder,
 };
 #[cfg(windows)]
 pub(crate) use windows::{
-    NO_CONFIG_FOLDER, NO_STATE_FOLDER, SET_STATE_FOLDER, address_space, config_folder, cpu_seconds,
-    exhausted, free, is_same_file, open_without_waiting, state_folder, sync_folder,
+    NO_CONFIG_FOLDER, address_space, config_folder, cpu_seconds, exhausted, is_same_file,
+    open_without_waiting, sync_folder,
 };

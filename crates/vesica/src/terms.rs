@@ -15,7 +15,6 @@ use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_protocols::Role;
 
 use crate::base_ots::CacheState;
-use crate::offline::Asked;
 use crate::plan;
 use crate::results;
 use crate::settings::{Choice, Limits, Settings, Word};
@@ -91,11 +90,6 @@ impl Difference {
             AUDIT_MAX => Some(
                 "agree on `--audit-max`: the stricter side's number protects both, or neither gives it".into(),
             ),
-            OFFLINE => Some(
-                "give `--prepare` with the same number on both sides; in the run after that, `--offline` on both sides \
-                 with the two files that were made together"
-                    .into(),
-            ),
             _ => None,
         }
     }
@@ -125,9 +119,6 @@ const HELPER: &str = "helper";
 
 /// A protocol with a helper, as what a run in several parts cannot have.
 pub(crate) const A_HELPER: &str = "a helper (`--helper`)";
-
-/// The field of an offline phase that is to be run alone, or was.
-const OFFLINE: &str = "offline";
 
 /// The field of the table by which `auto` chooses.
 const AUTO_TABLE: &str = "table of auto";
@@ -162,7 +153,6 @@ impl Terms {
             (AUDIT_MAX, or_none(settings.audit_max)),
             ("paper parameters", if settings.paper_parameters { "yes" } else { "no" }.to_owned()),
             (HELPER, "none".to_owned()),
-            (OFFLINE, "none".to_owned()),
             (AUTO_TABLE, plan::auto_table()),
         ];
         Terms {
@@ -188,15 +178,6 @@ impl Terms {
         self.with_field(HELPER, helper)
     }
 
-    /// The same terms of a party that makes the output of an offline phase, or uses it.
-    #[must_use]
-    pub(crate) fn with_offline(self, asked: Option<Asked>) -> Self {
-        match asked {
-            Some(asked) => self.with_field(OFFLINE, asked.to_string()),
-            None => self,
-        }
-    }
-
     fn with_field(mut self, name: &str, value: String) -> Self {
         if let Some(field) = self.equal.iter_mut().find(|(field, _)| field == name) {
             field.1 = value;
@@ -213,7 +194,6 @@ impl Terms {
             (given("sigma"), "native integers (`--sigma`)"),
             (given(AUDIT_MAX), "`--audit-max`"),
             (given(HELPER), A_HELPER),
-            (given(OFFLINE), "an offline phase (`--prepare`, `--offline`)"),
             (self.base_ots != CacheState::Disabled, "kept base OTs (`--keep-base-ots`)"),
             (self.field("paper parameters") == Some("yes"), "`--paper-parameters`"),
         ];

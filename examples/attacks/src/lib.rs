@@ -10,7 +10,6 @@
 //! | [`selective_failure`] | spoils what a receiver without a guessed item needs | `gbf-dcw-malicious` | the receiver's items and bits of its filter |
 //! | | | `gbf-rr16` | nothing |
 //! | [`over_full_choices`] | chooses more ones than a filter has | `gbf-rr16` | a refusal, as often as predicted |
-//! | [`second_use`] | uses stored offline output again, in memory and as files | `gbf-rr16` | a refusal |
 //! | [`invalid_elements`] | sends the identity and other encodings that no group element has | every protocol on groups | a refusal |
 //! | [`repeated_counts`] | counts halves of a list, again and again | counts of any protocol | who of the list the sender has |
 //! | [`many_parts`] | asks for many parts and fills them with guesses | runs in parts of any protocol | a refusal; the sender's whole table if it lifts its limits |
@@ -31,21 +30,16 @@ pub mod naive_hash;
 pub mod over_full_choices;
 pub mod raw_xor;
 pub mod repeated_counts;
-pub mod second_use;
-pub mod second_use_of_files;
 pub mod selective_failure;
 
 use std::collections::HashSet;
-use std::thread;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::index::sample;
-use vesica_channel::{Channel, memory};
 use vesica_encode::items::{Items, ItemsError, Width};
-use vesica_protocols::registry::Entry;
 use vesica_protocols::testing::{Case, Planted, items_for};
-use vesica_protocols::{Ctx, Parameters, Security, Sizes};
+use vesica_protocols::{Parameters, Security};
 
 /// An attack that did not run to its end.
 #[derive(Debug, thiserror::Error)]
@@ -62,9 +56,9 @@ pub enum Error {
     /// A list of masks does not decode.
     #[error(transparent)]
     Masks(#[from] vesica_encode::sorted::SortedError),
-    /// Stored offline output cannot be read back.
+    /// A table of the attacker's cannot be written.
     #[error(transparent)]
-    Stored(#[from] std::io::Error),
+    Table(#[from] std::io::Error),
     /// A whole run failed that the attack did not mean to disturb.
     #[error("{}", .0.message)]
     Run(Box<vesica::Error>),
@@ -138,34 +132,6 @@ pub(crate) fn malicious_items(numbers: &[u32]) -> Items {
 /// Both tables of numbers as sets for such a run.
 pub(crate) fn malicious_sets(receiver: &[u32], sender: &[u32]) -> Planted {
     planted(receiver, sender, [receiver, sender].map(malicious_items))
-}
-
-/// Two parties, honest or not, in a session of their own against malicious parties: what both end with.
-pub(crate) fn in_session<R, S: Send>(
-    (entry, sets, session): (&Entry, &Planted, u8),
-    receiver: impl FnOnce(&mut Ctx<'_, '_>) -> Result<R, vesica_protocols::Error>,
-    sender: impl FnOnce(&mut Ctx<'_, '_>) -> Result<S, vesica_protocols::Error> + Send,
-) -> (Result<R, vesica_protocols::Error>, Result<S, vesica_protocols::Error>) {
-    let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
-    let run = || entry.run(&[session; 32], sizes, malicious_case(0).parameters);
-    let (mut here, mut there) = memory::pair();
-    thread::scope(|scope| {
-        let sender = scope.spawn(move || {
-            let (run, rng) = (run(), &mut StdRng::seed_from_u64(2 * u64::from(session)));
-            let ended = sender(&mut Ctx::new(&run, &mut there, rng));
-            if ended.is_err() {
-                there.abort();
-            }
-            ended.and_then(|ended| Ok(there.flush().map(|()| ended)?))
-        });
-        let (run, rng) = (run(), &mut StdRng::seed_from_u64(2 * u64::from(session) + 1));
-        let received = receiver(&mut Ctx::new(&run, &mut here, rng));
-        if received.is_err() {
-            here.abort();
-        }
-        let sent = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (received, sent)
-    })
 }
 
 /// The numbers of the first `range` whose items pass `test`.

@@ -18,7 +18,7 @@ from ._options import Options, ResultOptions
 from ._progress import Event
 from ._protocols import Channel, Protocol, channel_pair, open_channel, protocols
 from ._report import Report
-from ._run import assist, keep_freed_memory, keygen, local, prepare, public_key, receive, send
+from ._run import assist, keep_freed_memory, keygen, local, public_key, receive, send
 from .errors import (
     Cancelled,
     InputError,
@@ -60,7 +60,6 @@ __all__ = [
     "keygen",
     "local",
     "open_channel",
-    "prepare",
     "protocols",
     "public_key",
     "receive",

@@ -163,8 +163,6 @@ class PartyOptions(RunOptions, ReadOptions, total=False):
     """No TLS and no keys, so the partner may be anybody; on loopback addresses only."""
     keep_base_ots: str | os.PathLike[str] | None
     """A file, one for each partner and role, that keeps base OTs for later runs; with ``security="semi-honest"``."""
-    offline: str | os.PathLike[str] | None
-    """A file that :func:`vesica.prepare` has made with this partner; this run uses it up. With ``protocol="gbf-rr16"``."""
     helper: str | None
     """Where a helper listens, ``"HOST:PORT"``, for ``protocol="server-aided"``."""
     helper_key: str | None
@@ -188,7 +186,6 @@ PARTNER = {
     "peer": None,
     "insecure_plaintext": False,
     "keep_base_ots": None,
-    "offline": None,
     "helper": None,
     "helper_key": None,
 }

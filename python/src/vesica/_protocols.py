@@ -44,7 +44,7 @@ def open_channel(
     events: Callable[[Event], object] | None = None,
 ) -> Channel:
     """Meet the partner over the network, for one run. Arguments are those of :func:`vesica.receive`."""
-    # A channel is for one run, so it keeps no base OTs and no offline phase; and it is a connection to one partner.
+    # A channel is for one run, so it keeps no base OTs; and it is a connection to one partner.
     given = {"listen": listen, "connect": connect, "identity": identity, "peer": peer}
     partner = {**PARTNER, **given, "insecure_plaintext": insecure_plaintext}
     with listener(events, False) as on_event:

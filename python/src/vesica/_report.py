@@ -258,11 +258,6 @@ class Report:
         return self._data["base_ots"]  # type: ignore[no-any-return]
 
     @property
-    def offline(self) -> dict[str, Any] | None:
-        """The offline and the online phase apart, in a protocol that has them."""
-        return self._data["offline"]  # type: ignore[no-any-return]
-
-    @property
     def memory_bound(self) -> int | None:
         """The upper bound of the memory for the table and the protocol, in bytes."""
         return self._data["memory_bound"]  # type: ignore[no-any-return]

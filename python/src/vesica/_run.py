@@ -19,7 +19,7 @@ from .errors import usage
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["assist", "keep_freed_memory", "keygen", "local", "prepare", "public_key", "receive", "send"]
+__all__ = ["assist", "keep_freed_memory", "keygen", "local", "public_key", "receive", "send"]
 
 T = TypeVar("T")
 StrPath = str | os.PathLike[str]
@@ -198,8 +198,6 @@ def receive(
         insecure_plaintext: No TLS and no keys, so the partner may be anybody; on loopback addresses only.
         keep_base_ots: A file, one for each partner and role, that keeps base OTs for later runs, which then start
             faster; with ``security="semi-honest"``, for ``kkrt`` and other protocols with base OTs.
-        offline: A file that :func:`prepare` has made with this partner, for this one run, which uses it up; with
-            ``protocol="gbf-rr16"``.
         helper: Where a helper listens, ``"HOST:PORT"``, for ``protocol="server-aided"``; see :func:`assist`.
         helper_key: The helper's public key, in the forms of ``peer``.
         delimiter: For a path: what separates fields, such as ``";"`` or ``"tab"``.
@@ -263,29 +261,6 @@ def send(
     outcome, report = call.play(lambda how: _internal.run("sender", adapter.given, specs, call.partner, how))
     report.result = adapter.taken(outcome) if learns else None
     return report
-
-
-def prepare(role: Literal["receiver", "sender"], receiver_items: int, **options: Unpack[PartyOptions]) -> Report:
-    """Run the offline phase of ``protocol="gbf-rr16"`` with the partner, ahead of a run and without a table.
-
-    The partner calls this too, or runs ``vesica receive`` or ``vesica send`` with ``--prepare``. Each side then has a file for
-    one :func:`receive` or :func:`send` with this partner. That call takes much less time, and uses the file up.
-
-    Args:
-        role: The part that this side will play.
-        receiver_items: The most keys that the receiver will have; both sides give the same.
-        **options: Those of :func:`receive` that are not about a table; ``offline`` is the file to be made, which must not be
-            there yet. ``protocol`` is ``"gbf-rr16"`` unless it is given.
-
-    Returns:
-        The report of the offline phase.
-
-    Raises:
-        VesicaError: One class for each kind of failure.
-    """
-    given = {"protocol": "gbf-rr16", **options}
-    call = _Call(given, True)
-    return call.play(lambda how: _internal.prepare(role, receiver_items, call.partner, how))[1]
 
 
 def assist(

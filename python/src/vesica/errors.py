@@ -43,8 +43,6 @@ def _python(text: str) -> str:
         name, value = match[1], match[2]
         if name == "no-header":
             return "header=False"
-        if name == "prepare":
-            return "vesica.prepare"
         if name == "delimiter" and value and (both := re.fullmatch("'(.+)=(.+)'", value)):
             return f'delimiter=("{both[1]}", "{both[2]}")'
         python = name.replace("-", "_")

@@ -18,7 +18,6 @@ mod forms;
 mod main_job;
 mod meeting;
 mod memory;
-mod offline;
 mod outputs;
 mod parts;
 mod plan;

@@ -69,7 +69,6 @@ use super::random_gbf::Masks;
 use crate::entry::{Entry, Memory, Message, Roles};
 use crate::error::{Error, Misbehaviour, Misuse};
 use crate::masks::{self, MaskWidth};
-use crate::offline::{OfflineOutput, OfflinePhase, OfflineSlot};
 use crate::outcome::{Outcome, Pairs, Pending};
 use crate::parameters::Security;
 use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
@@ -106,23 +105,23 @@ pub static ENTRY: Entry =
             }
         })
         .messages(&[
-            Message::of_sender("base OTs", "64·128 (silent: for each set-up)", |shape| base_bytes(shape)[0]).offline(),
-            Message::of_receiver("base OTs", "32 (silent: for each set-up)", |shape| base_bytes(shape)[1]).offline(),
+            Message::of_sender("base OTs", "64·128 (silent: for each set-up)", |shape| base_bytes(shape)[0]),
+            Message::of_receiver("base OTs", "32 (silent: for each set-up)", |shape| base_bytes(shape)[1]),
             Message::of_receiver("OTs, of choices b", "about 4·N_ot (silent: N_ot/8; kos15: 16·N_ot)", |shape| {
                 extension_bytes(shape)[0]
             })
-            .offline(),
-            Message::of_sender("silent OTs (--variant silent)", "s(N_ot)", |shape| extension_bytes(shape)[1]).offline(),
+            ,
+            Message::of_sender("silent OTs (--variant silent)", "s(N_ot)", |shape| extension_bytes(shape)[1]),
             Message::of_sender("challenges", "16 for 2^17 OTs", |shape| {
                 let batches = ots::Batches::of(&Rr16Parameters::of_shape(shape));
                 16 * batches.count() as u64
             })
-            .offline(),
+            ,
             Message::of_receiver("opened choices, and the sum of their strings", "c/8 + 16", |shape| {
                 let parameters = Rr16Parameters::of_shape(shape);
                 (parameters.groups() * parameters.opened() / 8 + 16) as u64
             })
-            .offline(),
+            ,
             Message::of_receiver("id, and commitment to a coin", "64", |_| (ID + COIN) as u64),
             Message::of_sender("id, and a coin", "64", |_| (ID + COIN) as u64),
             Message::of_receiver("the receiver's coin", "32", |_| COIN as u64),
@@ -144,7 +143,6 @@ pub static ENTRY: Entry =
                 }
             },
         )
-        .offline(&OFFLINE)
         .max_tested_keys(|shape| match shape.sizes.receiver {
             0 => 0,
             _ => Rr16Parameters::of_shape(shape).most_tested_keys(64),
@@ -153,43 +151,17 @@ pub static ENTRY: Entry =
 /// The receiver's role: both phases.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
     expect_sizes(ctx.run.sizes)?;
-    let offline = match ctx.run.offline.map(OfflineSlot::take).transpose()? {
-        None => offline_receive(ctx, items.len())?,
-        Some(OfflineOutput::Receiver(offline)) => offline,
-        Some(OfflineOutput::Sender(_)) => return Err(Misuse::UnfitOts.into()),
-    };
+    let offline = offline_receive(ctx, items.len())?;
     online_receive(ctx, items, offline)
 }
 
 /// The sender's role: both phases.
 fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Option<Outcome>, Error> {
     expect_sizes(ctx.run.sizes)?;
-    let offline = match ctx.run.offline.map(OfflineSlot::take).transpose()? {
-        None => offline_send(ctx, ctx.run.sizes.receiver)?,
-        Some(OfflineOutput::Sender(offline)) => offline,
-        Some(OfflineOutput::Receiver(_)) => return Err(Misuse::UnfitOts.into()),
-    };
+    let offline = offline_send(ctx, ctx.run.sizes.receiver)?;
     online_send(ctx, items, offline)?;
     Ok(None)
 }
-
-/// The offline phase by itself.
-static OFFLINE: OfflinePhase = OfflinePhase {
-    most_items: MOST_ITEMS,
-    phases: &[Phase::BaseOts, Phase::Extend],
-    run: |ctx, role, items| match role {
-        Role::Receiver => offline_receive(ctx, items).map(OfflineOutput::Receiver),
-        Role::Sender => offline_send(ctx, items).map(OfflineOutput::Sender),
-    },
-    stored_bytes: |role, items| match role {
-        Role::Receiver => OfflineReceiver::stored_bytes(items),
-        Role::Sender => OfflineSender::stored_bytes(items),
-    },
-    read: |from, role, items| match role {
-        Role::Receiver => OfflineReceiver::read_from(from, items).map(OfflineOutput::Receiver),
-        Role::Sender => OfflineSender::read_from(from, items).map(OfflineOutput::Sender),
-    },
-};
 
 /// So many items are refused before anything is allocated for them.
 fn expect_sizes(sizes: Sizes) -> Result<(), Error> {

@@ -181,7 +181,6 @@ pub fn cost_of(shape: &Shape, circuit: impl FnOnce(&Run<'_>, &mut Cost) -> Resul
         threads: 1,
         progress: &NoProgress,
         base_ots: None,
-        offline: None,
         attached: Attached::Nothing,
     };
     // Sizes that are refused cost nothing.

@@ -6,9 +6,9 @@ use vesica_crypto::block::Block;
 use vesica_ot::testing::credible;
 use vesica_protocols::bloom_filter::rr16::cheating::{self, Learnt, OrderCheat, ReceiverCheat, SenderCheat};
 use vesica_protocols::bloom_filter::rr16::parameters::Rr16Parameters;
-use vesica_protocols::bloom_filter::rr16::{self, ENTRY};
+use vesica_protocols::bloom_filter::rr16::{self, ENTRY, OfflineReceiver, OfflineSender};
 use vesica_protocols::testing::{Planted, duel, items_for};
-use vesica_protocols::{Ctx, Error, Learns, Misbehaviour, Misuse, OfflineSlot, Role};
+use vesica_protocols::{Ctx, Error, Learns, Misbehaviour};
 
 use super::{MALICIOUS, case, is_failed_check, sets};
 
@@ -231,61 +231,28 @@ fn masks_of_another_set_are_that_set_and_repeated_ones_are_refused() {
     }
 }
 
-/// A run that finds its output taken makes none of its own in its place.
+/// An offline phase serves an online phase with the partner's half of the same one, and for fewer items than it was
+/// made for.
 #[test]
-fn flaw_a_slot_gives_its_output_once() {
-    let sets = sets(5, 5, 3);
-    let mut offline = None;
-    let (received, sent) = duel(
-        (&ENTRY, &sets, case(Learns::Receiver, 3)),
-        Box::new(|ctx| {
-            offline = Some(ENTRY.prepare(&mut ctx.reborrow(), Role::Receiver)?);
-            Ok(())
-        }),
-        Box::new(|ctx| ENTRY.prepare(&mut ctx.reborrow(), Role::Sender).map(|_| ())),
-    );
-    assert!(received.is_ok() && sent.is_ok());
-    let slot = OfflineSlot::of(offline.unwrap());
-    let run = ENTRY.run(&[7; 32], vesica_protocols::Sizes { receiver: 5, sender: 5 }, MALICIOUS);
-    let run = vesica_protocols::Run { offline: Some(&slot), ..run };
-    let mut rng = <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(1);
-    let mut ended = || {
-        let (mut end, other) = memory::pair();
-        drop(other);
-        let ended = ENTRY.receive(&mut Ctx::new(&run, &mut end, &mut rng), &sets.receiver);
-        ended.err().unwrap()
-    };
-    assert!(matches!(ended(), Error::Channel(_)));
-    assert_eq!(ended(), Error::Misuse(Misuse::UsedOffline));
-}
-
-/// Offline phases serve one online phase with the partner's half of the same one, also from storage, and for
-/// fewer items than they were made for.
-#[test]
-fn stored_offline_output_serves_its_other_half_alone() {
+fn an_offline_phase_serves_its_other_half_alone() {
     let sets = sets(30, 40, 17);
-    let offline = |seed: u64| {
-        let (mut receiver, mut sender) = (Vec::new(), Vec::new());
-        let (first, second) = duel(
-            (&ENTRY, &sets, case(Learns::Receiver, seed)),
+    let offline = |sets: &Planted| {
+        let (mut receiver, mut sender) = (None, None);
+        let ended = duel(
+            (&ENTRY, sets, case(Learns::Receiver, 1)),
             Box::new(|ctx| {
-                rr16::offline_receive(ctx, 50)?.write_to(&mut receiver).unwrap();
+                receiver = Some(rr16::offline_receive(ctx, 50)?);
                 Ok(())
             }),
             Box::new(|ctx| {
-                rr16::offline_send(ctx, 50)?.write_to(&mut sender).unwrap();
+                sender = Some(rr16::offline_send(ctx, 50)?);
                 Ok(())
             }),
         );
-        first.unwrap();
-        second.unwrap();
-        assert_eq!(receiver.len() as u64, rr16::OfflineReceiver::stored_bytes(50));
-        assert_eq!(sender.len() as u64, rr16::OfflineSender::stored_bytes(50));
-        (receiver, sender)
+        assert!(ended.0.is_ok() && ended.1.is_ok());
+        (receiver.unwrap(), sender.unwrap())
     };
-    let online = |receiver: &[u8], sender: &[u8]| {
-        let receiver = rr16::OfflineReceiver::read_from(&mut &*receiver, 50).unwrap();
-        let sender = rr16::OfflineSender::read_from(&mut &*sender, 50).unwrap();
+    let online = |receiver: OfflineReceiver, sender: OfflineSender| {
         assert_eq!((receiver.receiver_items(), sender.receiver_items()), (50, 50));
         duel(
             (&ENTRY, &sets, case(Learns::Receiver, 99)),
@@ -296,40 +263,21 @@ fn stored_offline_output_serves_its_other_half_alone() {
             Box::new(|ctx| rr16::online_send(ctx, &sets.sender, sender)),
         )
     };
-    let (receiver, sender) = offline(1);
-    let (rows, sent) = online(&receiver, &sender);
+    let (receiver, sender) = offline(&sets);
+    let (rows, sent) = online(receiver, sender);
     assert_eq!(rows.unwrap(), sets.receiver_rows);
     sent.unwrap();
     // The same session, and randomness, with another number of items agreed: another context, another id.
-    let others = super::sets(31, 40, 17);
-    let mut foreign = Vec::new();
-    let ended = duel(
-        (&ENTRY, &others, case(Learns::Receiver, 1)),
-        Box::new(|ctx| rr16::offline_receive(ctx, 50).map(|_| ())),
-        Box::new(|ctx| {
-            rr16::offline_send(ctx, 50)?.write_to(&mut foreign).unwrap();
-            Ok(())
-        }),
-    );
-    assert!(ended.0.is_ok() && ended.1.is_ok());
-    let (rows, sent) = online(&receiver, &foreign);
+    let (few, _) = offline(&sets);
+    let (receiver, _) = offline(&sets);
+    let (_, foreign) = offline(&super::sets(31, 40, 17));
+    let (rows, sent) = online(receiver, foreign);
     assert_eq!(sent.unwrap_err(), Error::PeerMisbehaved(Misbehaviour::OtherOfflinePhase));
     assert!(rows.is_err());
-    // Too few items, and bytes that are something else.
-    let few = rr16::OfflineReceiver::read_from(&mut &receiver[..], 50).unwrap();
+    // Too few items.
     let run = ENTRY.run(&[7; 32], vesica_protocols::Sizes { receiver: 51, sender: 1 }, MALICIOUS);
     let (mut end, _other) = memory::pair();
     let mut rng = <rand::rngs::StdRng as rand::SeedableRng>::seed_from_u64(1);
     let refused = rr16::online_receive(&mut Ctx::new(&run, &mut end, &mut rng), &sets.receiver, few);
     assert!(matches!(refused, Err(Error::Misuse(_))));
-    for (byte, bytes) in [(0, &receiver), (16, &receiver), (17, &receiver), (70, &receiver), (80, &receiver)]
-    {
-        let mut bytes = bytes.clone();
-        bytes[byte] ^= 0x40;
-        assert!(rr16::OfflineReceiver::read_from(&mut &bytes[..], 50).is_err(), "byte {byte}");
-        assert!(rr16::OfflineSender::read_from(&mut &bytes[..], 50).is_err());
-    }
-    assert!(rr16::OfflineReceiver::read_from(&mut &receiver[..], 51).is_err(), "more items than expected");
-    assert!(rr16::OfflineReceiver::read_from(&mut &receiver[..receiver.len() - 1], 50).is_err());
-    assert!(rr16::OfflineReceiver::read_from(&mut &sender[..], 50).is_err());
 }

@@ -412,11 +412,8 @@ fn check_partner(partner: &Partner) -> Result<(), Error> {
             "give `--connect` (the partner listens), or meet the partner at a relay with `--via`",
         ));
     }
-    let excluded = [
-        (partner.helper.is_some(), "`--helper`"),
-        (partner.keep_base_ots.is_some(), "`--keep-base-ots`"),
-        (partner.offline.is_some(), "`--offline`"),
-    ];
+    let excluded =
+        [(partner.helper.is_some(), "`--helper`"), (partner.keep_base_ots.is_some(), "`--keep-base-ots`")];
     match excluded.into_iter().find(|(given, _)| *given) {
         Some((_, what)) => Err(not_in_parts(what)),
         None => Ok(()),

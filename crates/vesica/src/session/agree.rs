@@ -48,7 +48,7 @@ pub fn agree_greeted(
     items: usize,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
-    agree_on(channel, mine, wanted, Count::Of(items, &|_, _| 1), my_key)
+    agree_on_demand(channel, mine, wanted, (items, &|_, _| 1), my_key)
 }
 
 /// What a part of a run takes on this side.
@@ -87,39 +87,9 @@ pub(crate) fn agree_on_demand(
     (items, demand): (usize, Demand<'_>),
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
-    agree_on(channel, mine, wanted, Count::Of(items, demand), my_key)
-}
-
-/// The same for an offline phase alone, for so many items of the receiver: there are no sizes to exchange yet.
-pub(crate) fn agree_to_prepare(
-    channel: &mut Connection,
-    mine: &Terms,
-    wanted: Wanted<'_>,
-    receiver_items: usize,
-    my_key: Option<&PublicKey>,
-) -> Result<Agreed, SessionError> {
-    agree_on(channel, mine, wanted, Count::Later(receiver_items), my_key)
-}
-
-/// The sizes of a run.
-#[derive(Clone, Copy)]
-enum Count<'d> {
-    /// My set has so many items, and this says how many parts are needed.
-    Of(usize, Demand<'d>),
-    /// The sets are not known. The terms, which are equal, say how many items the receiver will have at most.
-    Later(usize),
-}
-
-fn agree_on(
-    channel: &mut Connection,
-    mine: &Terms,
-    wanted: Wanted<'_>,
-    items: Count<'_>,
-    my_key: Option<&PublicKey>,
-) -> Result<Agreed, SessionError> {
     // Terms and sizes take no computing. Without a limit, a partner could hold this side with heartbeats or single bytes.
     channel.expect_prompt();
-    let agreed = compare(channel, mine, wanted, items, my_key);
+    let agreed = compare(channel, mine, wanted, (items, demand), my_key);
     let refused = |error| match error {
         SessionError::Channel(ChannelError::PeerFinished) => SessionError::RefusedTerms,
         error => error,
@@ -144,7 +114,7 @@ fn compare(
     channel: &mut Connection,
     mine: &Terms,
     wanted: Wanted<'_>,
-    items: Count<'_>,
+    (items, demand): (usize, Demand<'_>),
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
     let my_bytes = mine.encode();
@@ -159,20 +129,15 @@ fn compare(
     let (asked, wanted) = (mine.choice(&theirs), Wanted { allow_insecure, ..wanted });
     plan::choose(&asked, wanted, None)?;
     let role = mine.role();
-    let (sizes, parts, sides) = match items {
-        Count::Later(receiver) => (Sizes { receiver, sender: 0 }, Parts::ONE, None),
-        Count::Of(items, demand) => {
-            let their_items = exchange_sizes(channel, mine, &theirs, items)?;
-            let sizes = match role {
-                Role::Receiver => Sizes { receiver: items, sender: their_items },
-                Role::Sender => Sizes { receiver: their_items, sender: items },
-            };
-            let costs = |parts: Parts| part_costs(&asked, wanted, (role, sizes), parts);
-            let needed = wanted.parts.max(demand(sizes, &costs));
-            let sides = sides(mine, &theirs, [needed, exchange_parts(channel, needed)?]);
-            (sizes, agree_on_parts(mine, &theirs, &sides, sizes)?, Some(sides))
-        }
+    let their_items = exchange_sizes(channel, mine, &theirs, items)?;
+    let sizes = match role {
+        Role::Receiver => Sizes { receiver: items, sender: their_items },
+        Role::Sender => Sizes { receiver: their_items, sender: items },
     };
+    let costs = |parts: Parts| part_costs(&asked, wanted, (role, sizes), parts);
+    let needed = wanted.parts.max(demand(sizes, &costs));
+    let sides = sides(mine, &theirs, [needed, exchange_parts(channel, needed)?]);
+    let parts = agree_on_parts(mine, &theirs, &sides, sizes)?;
     // Items are numbered in 32 bits.
     let played = parts::sizes(parts, sizes);
     if played.receiver.max(played.sender) > u32::MAX as usize {
@@ -186,17 +151,16 @@ fn compare(
         return Err(PartsError::Excluded(terms::A_HELPER).into());
     }
     let learns = wanted.learns;
-    let repeats = match sides.filter(|_| parameters.security == Security::Malicious) {
-        Some(sides) => questions::room(&sides, parts, sizes, learns)?,
-        None => u32::MAX,
+    let repeats = match parameters.security {
+        Security::Malicious => questions::room(&sides, parts, sizes, learns)?,
+        Security::SemiHonest => u32::MAX,
     };
     let reason = mine.reason(&theirs).unwrap_or(reason);
     let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
     let shape = Shape { sizes: played, parameters, learns, matches: 0, kept_base_ots: false };
     let needed = protocol.kept_base_ots(&shape);
     let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
-    let offline = None;
-    Ok(Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, offline, repeats, role, sid })
+    Ok(Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, repeats, role, sid })
 }
 
 /// Both sides with the parts that they need.

@@ -67,14 +67,6 @@ pub enum SessionError {
         /// What it takes there without the table.
         needed: u64,
     },
-    /// The receiver has more items than the offline phase was run for.
-    #[error("the receiver's set has {items} items, and the offline phase was run for {most}")]
-    TooManyForOffline {
-        /// Its size, padded.
-        items: usize,
-        /// What the offline phase was run for.
-        most: usize,
-    },
     /// A run in several parts cannot be, or did not come to its end.
     #[error(transparent)]
     Parts(#[from] PartsError),

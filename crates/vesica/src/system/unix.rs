@@ -11,18 +11,10 @@ use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
 pub(crate) const NO_CONFIG_FOLDER: &str = "neither XDG_CONFIG_HOME nor HOME is set";
-pub(crate) const NO_STATE_FOLDER: &str = "neither XDG_STATE_HOME nor HOME is set";
-pub(crate) const SET_STATE_FOLDER: &str =
-    "set XDG_STATE_HOME to a folder that is kept, for the list of used ids";
 
 /// Where the user's settings are.
 pub(crate) fn config_folder() -> Option<PathBuf> {
     folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))
-}
-
-/// Where programs keep what they have to know of their earlier runs.
-pub(crate) fn state_folder() -> Option<PathBuf> {
-    folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state")))
 }
 
 /// The folder that a variable of the environment names.
@@ -53,12 +45,6 @@ pub(crate) fn exhausted(source: &io::Error) -> Option<&'static str> {
         ),
         _ => None,
     }
-}
-
-/// Bytes that this user can still write where a file lies, if the system tells.
-pub(crate) fn free(file: &File) -> Option<u64> {
-    let there = rustix::fs::fstatvfs(file).ok()?;
-    Some(there.f_bavail.saturating_mul(there.f_frsize))
 }
 
 /// Whether an open file is the one at `path`, which is no link.

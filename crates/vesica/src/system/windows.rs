@@ -8,18 +8,10 @@ use cpu_time::ProcessTime;
 use same_file::Handle;
 
 pub(crate) const NO_CONFIG_FOLDER: &str = "neither XDG_CONFIG_HOME nor LOCALAPPDATA is set";
-pub(crate) const NO_STATE_FOLDER: &str = "neither XDG_STATE_HOME nor LOCALAPPDATA is set";
-pub(crate) const SET_STATE_FOLDER: &str =
-    "set LOCALAPPDATA to a folder that is kept, for the list of used ids";
 
 /// Where the user's settings are.
 pub(crate) fn config_folder() -> Option<PathBuf> {
     folder("XDG_CONFIG_HOME").or_else(|| folder("LOCALAPPDATA"))
-}
-
-/// Where programs keep what they have to know of their earlier runs.
-pub(crate) fn state_folder() -> Option<PathBuf> {
-    folder("XDG_STATE_HOME").or_else(|| folder("LOCALAPPDATA"))
 }
 
 /// The folder that a variable of the environment names.
@@ -52,11 +44,6 @@ pub(crate) fn exhausted(source: &io::Error) -> Option<&'static str> {
         }
         _ => None,
     }
-}
-
-/// Free bytes are not known. A write to a full disk fails.
-pub(crate) fn free(_file: &File) -> Option<u64> {
-    None
 }
 
 /// Whether an open file is the one at `path`.
