@@ -53,7 +53,7 @@ mod _internal {
     /// The registry of protocols, as JSON.
     #[pyfunction]
     fn protocols() -> String {
-        vesica::catalogue::json().to_string()
+        vesica::plan::catalogue::json().to_string()
     }
 
     /// The allocator's setting that the command line makes at its start.

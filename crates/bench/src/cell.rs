@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use vesica::auto;
 use vesica::net::shaped;
-use vesica::plan;
 use vesica::protocols::registry::{Entry, Security, Shape};
 use vesica::protocols::{DEFAULT_LEVEL, Learns, Noise, Profile, Role, Sizes};
 use vesica::results::{ResultChoice, ResultOptions};
@@ -175,8 +175,8 @@ impl Cell {
     pub fn plan(&self) -> Result<(&'static Entry, Shape), BenchError> {
         let settings = self.settings();
         settings.check().map_err(|error| BenchError::Cell(error.message))?;
-        let chosen = plan::choose(&settings.protocol, settings.wanted(), None);
-        let plan::Choice { protocol, parameters, .. } =
+        let chosen = auto::choose(&settings.protocol, settings.wanted(), None);
+        let auto::Choice { protocol, parameters, .. } =
             chosen.map_err(|error| BenchError::Cell(error.to_string()))?;
         let sizes = Sizes { receiver: self.receiver, sender: self.sender };
         let takes_kept = protocol.keeps_base_ots() && cache::may_be_cached(parameters.level);

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 
 use clap::CommandFactory;
 use serde_json::Value;
-use vesica::catalogue;
+use vesica::plan::catalogue;
 use vesica::protocols::Supported;
 use vesica::protocols::registry::{Entry, Message, PROTOCOLS};
 

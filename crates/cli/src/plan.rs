@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 use vesica::Error;
-use vesica::cost::{
-    self, Alternative, Cell, Conditions, Estimate, Forecast, GateCount, Parties, Time, Unfit,
-};
 use vesica::memory::Bytes;
 use vesica::parts::{self, Parts};
+use vesica::plan::{
+    self, Alternative, Cell, Conditions, Estimate, Forecast, GateCount, Parties, Time, Unfit,
+};
 use vesica::protocols::{Learns, ResultKind, Sizes};
 use vesica::settings::Word;
 
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Plan) -> u8 {
         screen::failure("plan", &error);
         return error.kind.exit_code();
     }
-    match cost::forecast(&settings.protocol, settings.wanted(), sizes, &conditions) {
+    match plan::forecast(&settings.protocol, settings.wanted(), sizes, &conditions) {
         Ok(forecast) => {
             let asked = Asked { learns: settings.learns, sizes, conditions };
             let text = if args.json {
@@ -96,7 +96,7 @@ fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
             "learns": learns.word(),
         },
         "estimate": estimate,
-        "records": cost::sources().collect::<Vec<_>>(),
+        "records": plan::sources().collect::<Vec<_>>(),
         "alternatives": alternatives.collect::<Vec<_>>(),
     })
 }
@@ -126,7 +126,7 @@ fn used(forecast: &Forecast) -> Vec<&'static str> {
     let costs = || forecast.alternatives.iter().filter_map(|other| other.outcome.as_ref().ok());
     let times = || costs().chain([&forecast.estimate]).filter_map(|cost| cost.time);
     let is_used = |source: &&str| times().any(|time| time.nearest.record == *source);
-    cost::sources()
+    plan::sources()
         .enumerate()
         .filter(|(number, source)| *number == 0 || is_used(source))
         .map(|(_, s)| s)
@@ -135,7 +135,7 @@ fn used(forecast: &Forecast) -> Vec<&'static str> {
 
 /// Whether a time is of the first record.
 fn is_of_first(time: &Time) -> bool {
-    cost::sources().next() == Some(time.nearest.record)
+    plan::sources().next() == Some(time.nearest.record)
 }
 
 /// What would run, and why.

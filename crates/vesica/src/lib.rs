@@ -30,44 +30,19 @@
 
 #![forbid(unsafe_code)]
 
-pub mod assist;
-pub mod base_ots;
-pub mod catalogue;
-pub mod cost;
-mod deadline;
-mod ended;
-mod error;
-mod explain;
-pub mod helper;
-mod helper_link;
-mod hints;
-pub mod inspect;
 pub mod job;
-pub mod local;
-mod match_numbers;
-pub mod memory;
-pub mod output_paths;
-pub mod partner;
-pub mod parts;
 pub mod plan;
-mod progress;
-mod randomness;
-pub mod relay;
-pub mod report;
-mod reporter;
-pub mod resources;
-pub mod results;
+mod scale;
 pub mod session;
-pub mod sets;
-pub mod settings;
-mod spool;
-mod strangers;
-mod system;
-mod tables;
-pub mod terms;
+mod words;
 
-pub use error::{Error, Kind, Side, caught};
-pub use randomness::randomness;
+pub use job::{assist, inspect, local, output_paths, relay, sets};
+pub use scale::parts;
+pub use session::{helper, partner};
+pub use words::error::{Error, Kind, Side, caught};
+pub use words::randomness::randomness;
+pub use words::{auto, base_ots, memory, report, resources, results, settings, terms};
+
 pub use vesica_channel as channel;
 pub use vesica_crypto::backend;
 pub use vesica_crypto::memory::keep_freed_memory;

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   hello (crates/net)                 magic, version, nonces, echoed
-//!   u8 0 · u16 length · terms ◄──►     compared on both sides ([`crate::terms`])
+//!   u8 0 · u16 length · terms ◄──►     compared on both sides ([`crate::words::terms`])
 //!   u64 set size, padded      ◄──►     compared with both sides' limits
-//!   u32 parts needed          ◄──►     the larger number is taken, if both accept it; more than one: see [`crate::parts`]
+//!   u32 parts needed          ◄──►     the larger number is taken, if both accept it; more than one: see [`crate::scale::parts`]
 //!   (DONE "declined")                  in place of the protocol, from a side without enough memory
 //!   the protocol's messages
 //!   DONE: digests, count      ◄──►     what I sent is what you received, and the other way round
@@ -18,221 +18,28 @@
 //! H(sid, name, parameters, n_r, n_s).
 
 mod agree;
+mod agreed;
+pub(crate) mod base_ots;
 mod confirm;
+pub(crate) mod conversation;
+pub(crate) mod deadline;
 mod error;
+mod explain;
+pub mod helper;
+pub(crate) mod helper_link;
+mod hints;
+mod kind;
+pub(crate) mod links;
+pub(crate) mod local_state;
+pub(crate) mod met;
+pub mod partner;
+mod progress;
+pub(crate) mod reporter;
+pub(crate) mod strangers;
 
-use rand_core::CryptoRng;
-use vesica_channel::{Channel, ChannelError};
-use vesica_encode::items::{Items, Matches};
-use vesica_net::Connection;
-use vesica_ot::base::cache::BaseOtCache;
-use vesica_protocols::registry::{Entry, Shape};
-use vesica_protocols::{
-    self as protocols, Attached, Ctx, Learns, Parameters, Pending, Progress, Role, Run, Sizes,
-};
-
-use agree::memory_of;
-pub(crate) use agree::{Demand, PartCosts, RUN, agree_on_demand, part_costs};
 pub use agree::{agree, agree_greeted, greeting};
+pub use agreed::Agreed;
 pub use confirm::confirm_helper;
 pub(crate) use confirm::exchange_digests;
 pub use error::SessionError;
-
-use crate::base_ots::BaseOts;
-use crate::helper;
-use crate::match_numbers;
-use crate::memory::Budget;
-use crate::parts::{self, Parts, questions};
-use crate::plan;
-
-/// What both sides agreed on.
-#[derive(Clone)]
-pub struct Agreed {
-    /// The protocol that will run.
-    pub protocol: &'static Entry,
-    /// Its parameters.
-    pub parameters: Parameters,
-    /// Why that one.
-    pub reason: &'static str,
-    /// Both set sizes, after padding.
-    pub sizes: Sizes,
-    /// B: the parts that the run is split into.
-    pub parts: Parts,
-    /// Who learns the result.
-    pub learns: Learns,
-    /// Where its base OTs come from, and whether they are kept.
-    pub base_ots: BaseOts,
-    /// How many parts may be played again within both sides' limits.
-    repeats: u32,
-    role: Role,
-    sid: [u8; 32],
-}
-
-impl Agreed {
-    /// What a task of an engine knows of the agreement: enough for an [`attempt`](Self::attempt).
-    pub(crate) fn of_task(
-        role: Role,
-        choice: plan::Choice,
-        learns: Learns,
-        sizes: Sizes,
-        parts: Parts,
-    ) -> Self {
-        let plan::Choice { protocol, parameters, reason } = choice;
-        let (base_ots, sid) = (BaseOts::Unneeded, [0; 32]);
-        // A task counts nothing. Its driver does.
-        let repeats = u32::MAX;
-        Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, repeats, role, sid }
-    }
-
-    /// How many attempts beyond the first of each part the run may have, if so many parts are played at once.
-    pub(crate) fn allowance(&self, lanes: u16) -> u32 {
-        questions::allowance(self.parts, lanes).min(self.repeats)
-    }
-
-    /// The most keys of its choice that a receiver can test that cheats, if so many parts are played again; none of
-    /// semi-honest runs.
-    pub(crate) fn max_tested_keys(&self, repeated: u32) -> Option<u64> {
-        let of_part = self.protocol.max_tested_keys_of(&self.shape())?;
-        Some(questions::tested(self.parts, of_part, repeated))
-    }
-
-    /// The role of this side.
-    pub fn role(&self) -> Role {
-        self.role
-    }
-
-    /// The number of each matching row, in the order of the rows. Both sides give the same key the same number.
-    pub fn match_numbers(&self, items: &Items, matches: &Matches) -> Vec<u64> {
-        match_numbers::numbers(&self.sid, items, matches)
-    }
-
-    /// The sizes of each run of the protocol: M_r and M_s, or those of the sets if there is one part.
-    pub(crate) fn played(&self) -> Sizes {
-        parts::sizes(self.parts, self.sizes)
-    }
-
-    /// The session id. It goes into hashes, and nowhere else.
-    pub(crate) fn sid(&self) -> &[u8; 32] {
-        &self.sid
-    }
-
-    /// The same for an attempt at a part, under an id of its own.
-    pub(crate) fn attempt(&self, sid: [u8; 32]) -> Self {
-        Agreed { sizes: self.played(), parts: Parts::ONE, sid, ..*self }
-    }
-
-    /// What the costs of the run depend on, or of each part.
-    pub(crate) fn shape(&self) -> Shape {
-        let (parameters, learns) = (self.parameters, self.learns);
-        Shape { sizes: self.played(), parameters, learns, matches: 0, kept_base_ots: false }
-    }
-
-    /// The most bytes of memory that the protocol takes on the side of that role. A receiver keeps of each part what its
-    /// matches are found from until the run ends, so that it counts the whole sets.
-    pub fn memory_bound(&self, role: Role) -> u64 {
-        let shape = match role {
-            Role::Receiver if self.parts != Parts::ONE => Shape { sizes: self.sizes, ..self.shape() },
-            _ => self.shape(),
-        };
-        memory_of(self.protocol, &shape, role)
-    }
-
-    /// The most bytes of memory that it takes here for one part, if nothing of it is kept.
-    pub(crate) fn memory_of_part(&self) -> u64 {
-        memory_of(self.protocol, &self.shape(), self.role)
-    }
-
-    /// Compares the memory that the run may take here, `needed`, with the budget. If it is too much, this side declines the run
-    /// before the first message of the protocol.
-    pub fn check_memory(
-        &self,
-        needed: u64,
-        budget: Option<Budget>,
-        channel: &mut Connection,
-    ) -> Result<(), SessionError> {
-        match budget {
-            Some(budget) if !budget.allows(needed) => {
-                channel.decline();
-                Err(SessionError::TooLarge { needed, budget })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The error of a run. The partner declines a run for which it has not enough memory.
-    pub(crate) fn failed(&self, error: impl Into<SessionError>, channel: &Connection) -> SessionError {
-        match error.into() {
-            SessionError::Channel(ChannelError::PeerFinished)
-            | SessionError::Protocol(protocols::Error::Channel(ChannelError::PeerFinished))
-                if channel.was_declined() =>
-            {
-                SessionError::TooLargeForPartner { needed: self.memory_bound(self.role.other()) }
-            }
-            error => error,
-        }
-    }
-
-    /// The name of base OTs that are made in this session. It does not reveal the session id.
-    pub fn base_ots_id(&self) -> [u8; 32] {
-        blake3::derive_key("vesica kept base OTs id v1", &self.sid)
-    }
-
-    /// The name of the run in both sides' reports. It does not reveal the session id, and neither side can choose it.
-    pub fn public_id(&self) -> String {
-        blake3::Hash::from_bytes(blake3::derive_key("vesica run name v1", &self.sid)).to_hex().to_string()
-    }
-
-    /// The name of the run for a helper. It does not reveal the session id, nor the run's name in the reports.
-    pub(crate) fn helper_id(&self) -> [u8; 32] {
-        blake3::derive_key("vesica run name for a helper v1", &self.sid)
-    }
-
-    /// Runs the protocol up to its last message. What is pending are my matches, where I learn them: for
-    /// [`confirm`](Self::confirm). `cache` is for [`base_ots`](Self::base_ots) that are kept, or to be kept.
-    pub fn run<'a>(
-        &self,
-        items: &'a Items,
-        channel: &mut Connection,
-        threads: usize,
-        progress: &'a dyn Progress,
-        cache: Option<&'a BaseOtCache>,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Pending<'a>>, SessionError> {
-        self.run_helped((items, Attached::Nothing), (channel, None), threads, progress, cache, rng)
-    }
-
-    /// The same with what a sender attaches to its items, and with a connection to a helper that has [joined](helper::join),
-    /// which [`confirm_helper`] is for.
-    pub fn run_helped<'a>(
-        &self,
-        (items, attached): (&'a Items, Attached<'a>),
-        (channel, mut helper): (&mut Connection, Option<&mut Connection>),
-        threads: usize,
-        progress: &'a dyn Progress,
-        base_ots: Option<&'a BaseOtCache>,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Pending<'a>>, SessionError> {
-        let run = self.protocol.run(&self.sid, self.sizes, self.parameters);
-        let run = Run { learns: self.learns, threads, progress, base_ots, attached, ..run };
-        let mut ctx = Ctx::new(&run, &mut *channel, rng);
-        ctx.helper = helper.as_mut().map(|helper| &mut **helper as &mut dyn Channel);
-        let pending = match self.role {
-            Role::Receiver => self.protocol.receive(&mut ctx, items).map(Some),
-            Role::Sender => self.protocol.send(&mut ctx, items).map(|outcome| outcome.map(Pending::found)),
-        };
-        let pending = match pending {
-            Ok(pending) => pending,
-            // Both sides know it, and confirm what they saw before they say so.
-            Err(refused) if refused.is_agreed_refusal() => Some(Pending::new(|| Err(refused))),
-            Err(error) => {
-                let gone = helper::partner_gone(&error, channel);
-                // One fixed ABORT, the same for every check.
-                channel.abort();
-                helper.into_iter().for_each(|helper| helper.abort());
-                return Err(gone.map_or_else(|| self.failed(error, channel), SessionError::from));
-            }
-        };
-        channel.flush()?;
-        Ok(pending)
-    }
-}
+pub(crate) use kind::{PART, RUN, TAKEN_UP};

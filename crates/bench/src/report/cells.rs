@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use vesica::cost::{COLUMNS, Configuration};
+use vesica::plan::{COLUMNS, Configuration};
 use vesica::protocols::Learns;
 
 use super::figures::Record;
@@ -16,7 +16,7 @@ pub(super) fn write(record: &Record, folder: &Folder) -> Result<(), BenchError> 
     fs::write(&path, text(record, folder)?).map_err(|cause| BenchError::file(&path, cause))
 }
 
-/// The file as [`vesica::cost::RECORDS`] has it: the record and its machine, the names of the columns, the cells.
+/// The file as [`vesica::plan::RECORDS`] has it: the record and its machine, the names of the columns, the cells.
 pub(super) fn text(record: &Record, folder: &Folder) -> Result<String, BenchError> {
     let machine = folder.machine();
     let of_machine = |field: &str| {

@@ -11,7 +11,7 @@ use crate::record::{Folder, Line, read_cell};
 
 /// The records in the repository that `vesica plan` takes its times from, the preferred one first.
 fn plan_records() -> Vec<Folder> {
-    let names = vesica::cost::sources().map(|source| source.split(',').next().unwrap());
+    let names = vesica::plan::sources().map(|source| source.split(',').next().unwrap());
     names.map(|name| Folder::open(&root().join("record").join(name)).unwrap()).collect()
 }
 
@@ -22,14 +22,14 @@ fn root() -> PathBuf {
 #[test]
 fn the_times_of_plan_are_those_of_all_records() {
     let mut names = Vec::new();
-    for (folder, cells) in plan_records().iter().zip(vesica::cost::RECORDS) {
+    for (folder, cells) in plan_records().iter().zip(vesica::plan::RECORDS) {
         let now = cells::text(&Record::read(folder).unwrap(), folder).unwrap();
         assert!(now == cells, "{}: `vesica bench report` writes them again", folder.name());
         names.push(folder.name());
     }
     for entry in fs::read_dir(root().join("record")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(names.contains(&name), "{name}: `vesica::cost::RECORDS` lacks its cells");
+        assert!(names.contains(&name), "{name}: `vesica::plan::RECORDS` lacks its cells");
     }
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use vesica::cost::Conditions;
 use vesica::memory::Budget;
+use vesica::plan::Conditions;
 use vesica::protocols::Sizes;
 use vesica::settings::Settings;
 

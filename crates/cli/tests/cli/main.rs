@@ -14,6 +14,7 @@ mod dialects;
 mod documents;
 mod endings;
 mod faults;
+mod floors;
 mod forms;
 mod main_job;
 mod meeting;

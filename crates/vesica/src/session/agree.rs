@@ -3,19 +3,19 @@
 use vesica_channel::codec::CodecError;
 use vesica_channel::{Channel, ChannelError};
 use vesica_net::{Connection, PublicKey};
-use vesica_protocols::registry::{Entry, Security, Shape};
+use vesica_protocols::registry::{Security, Shape};
 use vesica_protocols::{self as protocols, Role, Sizes};
 
-use super::{Agreed, SessionError};
-use crate::base_ots::BaseOts;
-use crate::parts::questions::{self, Side};
-use crate::parts::{self, PART, Parts, PartsError, TAKEN_UP};
-use crate::plan;
-use crate::settings::{Choice, Wanted};
-use crate::terms::{self, Terms};
-
-/// What the connection of a run begins with. The first byte of its parts is 1, and 2 that of a run that is taken up.
-pub(crate) const RUN: u8 = 0;
+use super::agreed::Agreed;
+use super::error::SessionError;
+use super::kind::{PART, RUN, TAKEN_UP};
+use crate::words::auto;
+use crate::words::base_ots::BaseOts;
+use crate::words::memory::side::{PartCosts, part_costs};
+use crate::words::parts::questions::{self, Side};
+use crate::words::parts::{self, Parts, PartsError};
+use crate::words::settings::Wanted;
+use crate::words::terms::{self, Terms};
 
 /// The first message of a session: the terms. It depends on nothing of the partner's, so it goes out as soon as the partner
 /// is connected.
@@ -51,35 +51,11 @@ pub fn agree_greeted(
     agree_on_demand(channel, mine, wanted, (items, &|_, _| 1), my_key)
 }
 
-/// What a part of a run takes on this side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PartCosts {
-    /// Items of the larger of the two parts.
-    pub(crate) items: u64,
-    /// Bytes that the protocol takes.
-    pub(crate) protocol: u64,
-}
-
-/// What a part of a run over sets of these sizes takes on the side of that role; nothing, if there is no protocol for it.
-pub(crate) fn part_costs(
-    asked: &Choice,
-    wanted: Wanted<'_>,
-    (role, sizes): (Role, Sizes),
-    parts: Parts,
-) -> Option<PartCosts> {
-    let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
-    let sizes = parts::sizes(parts, sizes);
-    let plan::Choice { protocol, parameters, .. } = plan::choose(asked, wanted, Some(sizes)).ok()?;
-    let shape = Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
-    let items = sizes.receiver.max(sizes.sender) as u64;
-    Some(PartCosts { items, protocol: memory_of(protocol, &shape, role) })
-}
-
 /// How many parts this side needs for sets of these sizes, if a run can have several parts. The second argument tells what
 /// a part takes; nothing, if there is no protocol for it.
 pub(crate) type Demand<'d> = &'d dyn Fn(Sizes, &dyn Fn(Parts) -> Option<PartCosts>) -> u32;
 
-/// The same as [`agree_greeted`] for a side that may need several parts.
+/// As [`agree_greeted`], for a side that may need several parts.
 pub(crate) fn agree_on_demand(
     channel: &mut Connection,
     mine: &Terms,
@@ -127,7 +103,7 @@ fn compare(
     }
     let allow_insecure = mine.allow_insecure() && theirs.allow_insecure();
     let (asked, wanted) = (mine.choice(&theirs), Wanted { allow_insecure, ..wanted });
-    plan::choose(&asked, wanted, None)?;
+    auto::choose(&asked, wanted, None)?;
     let role = mine.role();
     let their_items = exchange_sizes(channel, mine, &theirs, items)?;
     let sizes = match role {
@@ -146,7 +122,7 @@ fn compare(
     }
     // Each part is a run of the protocol of its own.
     let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
-    let plan::Choice { protocol, parameters, reason } = plan::choose(&asked, wanted, Some(played))?;
+    let auto::Choice { protocol, parameters, reason } = auto::choose(&asked, wanted, Some(played))?;
     if parts != Parts::ONE && protocol.has_helper() {
         return Err(PartsError::Excluded(terms::A_HELPER).into());
     }
@@ -214,15 +190,6 @@ fn exchange_parts(channel: &mut Connection, needed: u32) -> Result<u32, SessionE
     Ok(u32::from_le_bytes(theirs))
 }
 
-/// The most bytes of memory that a protocol takes on the side of a role.
-pub(super) fn memory_of(protocol: &Entry, shape: &Shape, role: Role) -> u64 {
-    let memory = protocol.memory_of(shape);
-    match role {
-        Role::Receiver => memory.receiver,
-        Role::Sender => memory.sender,
-    }
-}
-
 /// Exchanges the sizes. Both sides compare both sizes with both sides' limits.
 fn exchange_sizes(
     channel: &mut Connection,
@@ -285,7 +252,7 @@ mod tests {
     use vesica_protocols::Phase;
 
     use super::*;
-    use crate::settings::{Choice, Settings};
+    use crate::words::settings::{Choice, Settings};
 
     /// Agreement of a receiver with this version's table of `auto` and a sender with another one.
     fn with_other_table(receiver: &str, sender: &str) -> [Result<&'static str, SessionError>; 2] {

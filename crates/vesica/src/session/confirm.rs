@@ -4,8 +4,8 @@ use vesica_channel::codec::{Reader, Writer};
 use vesica_net::Connection;
 use vesica_protocols::{self as protocols, Learns, Outcome, Participant, Pending, Phase, Progress};
 
-use super::{Agreed, SessionError};
-use crate::helper;
+use super::agreed::Agreed;
+use super::error::{SessionError, partner_gone};
 
 impl Agreed {
     /// Exchanges digests, the count if both learn it, and DONE. If only the receiver learns the matches, it looks for them
@@ -57,10 +57,9 @@ pub fn confirm_helper(
 ) -> Result<(), SessionError> {
     exchange_digests(u64::MAX, helper, progress).map_err(|error| {
         let gone = match &error {
-            SessionError::Channel(error) => helper::partner_gone(
-                &protocols::Error::from(error.clone()).with(Participant::Helper),
-                partner,
-            ),
+            SessionError::Channel(error) => {
+                partner_gone(&protocols::Error::from(error.clone()).with(Participant::Helper), partner)
+            }
             _ => None,
         };
         partner.abort();

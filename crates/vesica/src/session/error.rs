@@ -1,14 +1,14 @@
 //! How a conversation can end without a result.
 
-use vesica_channel::ChannelError;
 use vesica_channel::codec::CodecError;
+use vesica_channel::{Channel as _, ChannelError};
+use vesica_net::Connection;
 use vesica_protocols::{self as protocols, Participant};
 
-use crate::helper::Refusal;
-use crate::memory::{Budget, Bytes};
-use crate::parts::PartsError;
-use crate::plan::PlanError;
-use crate::terms::Difference;
+use crate::words::auto::PlanError;
+use crate::words::memory::{Budget, Bytes};
+use crate::words::parts::PartsError;
+use crate::words::terms::Difference;
 
 /// Why a conversation did not end with a result that both sides confirmed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -106,4 +106,44 @@ impl SessionError {
             other => other,
         }
     }
+}
+
+/// Why a helper does not take part in a run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The two parties do not mean the same run.
+    #[error("the two parties asked the helper for different runs")]
+    Differ,
+    /// A set is larger or smaller than the helper accepts.
+    #[error("the helper does not accept a set of {0} keys")]
+    Size(u64),
+    /// The helper has not enough memory.
+    #[error("the helper has not enough memory: the run may take {} there", Bytes(*.0))]
+    Memory(u64),
+    /// The helper's program does not know the protocol or its parameters.
+    #[error("the helper's program does not know this protocol (another version?)")]
+    Unknown,
+}
+
+/// The error of a wait for a helper whose own run has ended: where the partner has gone, that is the cause.
+pub(crate) fn partner_gone(
+    error: &vesica_protocols::Error,
+    partner: &mut Connection,
+) -> Option<ChannelError> {
+    use vesica_protocols::Error;
+    let Error::With(Participant::Helper, inner) = error else { return None };
+    if !matches!(**inner, Error::Channel(ChannelError::PeerAborted)) {
+        return None;
+    }
+    // The helper hears of it at about the same time as this side. A partner that the helper has ended waits here for as
+    // long, before it ends the run with this side.
+    for look in 0..25 {
+        match partner.split().0.check() {
+            Err(error @ (ChannelError::Closed | ChannelError::Silent { .. })) => return Some(error),
+            Err(error @ ChannelError::PeerAborted) if look < 12 => return Some(error),
+            Err(_) => return None,
+            Ok(()) => std::thread::sleep(std::time::Duration::from_millis(20)),
+        }
+    }
+    None
 }

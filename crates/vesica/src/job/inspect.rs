@@ -1,0 +1,123 @@
+//! Inspects a table before a run, without a partner.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use serde::Serialize;
+use vesica_channel::CancelToken;
+use vesica_protocols::Phase;
+use vesica_table::{Dialect, Input, Inspection, KeySpec, Place};
+
+use crate::words::error::Error;
+use crate::words::report::SCHEMA;
+
+/// Reads the table once and describes it and its keys; `-` is standard input.
+pub fn inspect(
+    path: &Path,
+    keys: &[KeySpec],
+    dialect: Dialect,
+    cancel: &CancelToken,
+) -> Result<Inspection, Error> {
+    let on_progress = &mut |_| {
+        if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let looked = Input::open_with(path, on_progress)
+        .and_then(|input| input.with_dialect(dialect))
+        .and_then(|input| input.inspect(keys, on_progress));
+    looked.map_err(|error| {
+        let error = Error::table(Phase::Read, &error);
+        // `inspect` has no partner.
+        let remedy = error.remedy.replace("; the partner has not been contacted", "");
+        Error { remedy, ..error }
+    })
+}
+
+/// The JSON form of an inspection, for programs.
+pub fn json(inspection: &Inspection) -> serde_json::Value {
+    let form = Form {
+        schema: SCHEMA,
+        format: inspection.format.name(),
+        rows: inspection.rows,
+        hint: inspection.hint.as_deref(),
+        columns: inspection
+            .columns
+            .iter()
+            .map(|column| ColumnForm {
+                name: &column.name,
+                data_type: &column.data_type,
+                can_be_key: column.refusal.is_none(),
+                key: column.is_key,
+            })
+            .collect(),
+        keys: inspection.keys.as_ref().map(|keys| KeysForm {
+            distinct: keys.distinct,
+            duplicates: keys.duplicates,
+            nulls: keys.nulls,
+            invalid: keys.invalid,
+            faults: keys
+                .faults
+                .iter()
+                .map(|fault| FaultForm {
+                    key: &fault.key,
+                    reason: &fault.reason,
+                    rows: fault.rows,
+                    first: match fault.first {
+                        Place::Line(line) => At::Line(line),
+                        Place::Row(row) => At::Row(row),
+                    },
+                })
+                .collect(),
+            samples: &keys.samples,
+        }),
+    };
+    // Strings and numbers only.
+    serde_json::to_value(form).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+struct Form<'a> {
+    schema: u32,
+    format: &'static str,
+    rows: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+    columns: Vec<ColumnForm<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<KeysForm<'a>>,
+}
+
+#[derive(Serialize)]
+struct ColumnForm<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    data_type: &'a str,
+    /// Whether its values can be keys.
+    can_be_key: bool,
+    /// Whether it is one of the key columns that were asked for.
+    key: bool,
+}
+
+#[derive(Serialize)]
+struct KeysForm<'a> {
+    distinct: u64,
+    duplicates: u64,
+    nulls: u64,
+    invalid: u64,
+    faults: Vec<FaultForm<'a>>,
+    samples: &'a [Vec<String>],
+}
+
+#[derive(Serialize)]
+struct FaultForm<'a> {
+    key: &'a str,
+    reason: &'a str,
+    rows: u64,
+    first: At,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum At {
+    Line(u64),
+    Row(u64),
+}

@@ -1,0 +1,169 @@
+//! The files that a run writes, checked before it begins: no two are the same, and none replaces a protected file.
+
+use std::fs;
+use std::iter;
+use std::path::{Path, PathBuf, is_separator};
+use std::time::{Duration, Instant};
+
+use vesica_channel::CancelToken;
+use vesica_protocols::Phase;
+use vesica_table::{FileId, Output, Standard, TableError, shown_path, standard};
+
+use crate::words::error::Error;
+use crate::words::report::Report;
+
+/// Endings of names that a report cannot have.
+const OTHER_FORMATS: [&str; 5] = ["html", "htm", "pdf", "csv", "xlsx"];
+
+/// Digits of a session's name in the name of a report.
+const SESSION_DIGITS: usize = 12;
+
+/// How long a report may wait for its stream after a cancellation.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Where a report goes.
+#[derive(Debug)]
+pub enum ReportPlace {
+    /// A new file, or a stream.
+    File(Output),
+    /// A new file in this folder, named after the run.
+    Folder(PathBuf),
+}
+
+/// Checks the paths of report and events, which must differ from each other, from the output and from every protected file.
+/// `-` is a standard stream. A report replaces no other one: its path is a new file's, or a folder's.
+pub fn check(
+    output: Option<&Path>,
+    logs: [Option<&Path>; 2],
+    protected: &[PathBuf],
+) -> Result<(Option<ReportPlace>, Option<Output>), Error> {
+    let targets: Vec<_> = [output].into_iter().chain(logs).flatten().map(target).collect();
+    if (0..targets.len()).any(|i| targets[..i].contains(&targets[i])) {
+        return Err(Error::usage(
+            "two of `--output`, `--report` and `--events` name the same file",
+            "name different files, or leave one out",
+        ));
+    }
+    let protected = Protected::of(protected);
+    output.map_or(Ok(()), |path| protected.check_new(path))?;
+    let [report, events] = logs;
+    let report = report.map(|path| report_at(path, &protected)).transpose()?;
+    Ok((report, events.map(|path| protected.output_at(path)).transpose()?))
+}
+
+/// A report's place that can be written to and holds no report yet.
+fn report_at(path: &Path, protected: &Protected) -> Result<ReportPlace, Error> {
+    if path.is_dir() {
+        // Whatever name it will have, it must be possible to make a file there.
+        protected.output_at(&path.join(".vesica-report"))?;
+        return Ok(ReportPlace::Folder(path.to_owned()));
+    }
+    if path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| is_separator(last.into())) {
+        let message = format!("{}: there is no such folder", shown_path(path));
+        return Err(Error::usage(message, "make the folder first, or name a new file in an existing one"));
+    }
+    let output = protected.output_at(path)?.never_replacing();
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    if ending.is_some_and(|ending| OTHER_FORMATS.contains(&&*ending)) {
+        let message =
+            format!("{}: a report is JSON, and this name belongs to another format", shown_path(path));
+        return Err(Error::usage(message, "give the report's name the ending `.json`"));
+    }
+    if output.would_replace() {
+        let message = format!("{}: this file is there already, and a report replaces none", shown_path(path));
+        let remedy = "name a new file, or a folder, where each report gets a name of its own";
+        return Err(Error::usage(message, remedy));
+    }
+    Ok(ReportPlace::File(output))
+}
+
+/// Files that no output may replace.
+pub(crate) struct Protected {
+    /// The files that are there.
+    ids: Vec<FileId>,
+    /// Paths at which the run itself will make one.
+    new: Vec<(PathBuf, Option<FileId>)>,
+}
+
+impl Protected {
+    /// The files at these paths, as they stand now.
+    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
+        // Standard input may be a file.
+        let stdin = PathBuf::from("/dev/stdin");
+        let (mut ids, mut new) = (Vec::new(), Vec::new());
+        for path in paths.into_iter().map(|path| if path.as_os_str() == "-" { &stdin } else { path }) {
+            match FileId::of_path(path) {
+                Ok(id) => ids.push(id),
+                Err(_) => new.push(target(path)),
+            }
+        }
+        Protected { ids, new }
+    }
+
+    /// An output that can be written to and is none of these.
+    pub(crate) fn output_at(&self, path: &Path) -> Result<Output, Error> {
+        self.check_new(path)?;
+        Output::check(path, &self.ids.iter().collect::<Vec<_>>())
+            .map_err(|error| Error::table(Phase::Prepare, &error))
+    }
+
+    /// Checks that the run does not make another file at the same path.
+    fn check_new(&self, path: &Path) -> Result<(), Error> {
+        if !self.new.contains(&target(path)) {
+            return Ok(());
+        }
+        Err(Error::usage(
+            format!("{}: named as an output and as a file that this run reads or keeps", shown_path(path)),
+            "name another file for one of the two",
+        ))
+    }
+}
+
+/// What two paths to the same file have in common: the file if it exists, else folder and name.
+fn target(path: &Path) -> (PathBuf, Option<FileId>) {
+    match standard(path) {
+        Some(Standard::Output) => return (PathBuf::from("-"), None),
+        Some(Standard::Error) => return (PathBuf::from("/dev/stderr"), None),
+        None => {}
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let by_name = || Some(fs::canonicalize(folder).ok()?.join(path.file_name()?));
+    match FileId::of_path(path) {
+        // An existing file may have several names, so only its number counts.
+        Ok(id) => (PathBuf::new(), Some(id)),
+        Err(_) => (by_name().unwrap_or_else(|| path.to_owned()), None),
+    }
+}
+
+impl Report {
+    /// Writes the report as JSON, and gives the name of its file if it was to choose one. After a cancellation it waits only
+    /// a moment for a stream that takes nothing.
+    pub fn write(&self, to: ReportPlace, cancel: &CancelToken) -> Result<Option<String>, Error> {
+        let begun = Instant::now();
+        let (to, chosen) = match to {
+            ReportPlace::File(output) => (output, None),
+            ReportPlace::Folder(folder) => {
+                let output = Output::check(&self.new_file(&folder), &[]).map(Output::never_replacing);
+                let output = output.map_err(|error| Error::log(Phase::Write, &error))?;
+                let name = output.name().to_owned();
+                (output, Some(name))
+            }
+        };
+        let written = to.commit(&|| cancel.is_cancelled() && begun.elapsed() > GRACE, |out| {
+            let failed = |source| TableError::Write { path: String::new(), source };
+            serde_json::to_writer_pretty(&mut *out, self).map_err(|error| failed(error.into()))?;
+            out.write_all(b"\n").map_err(failed)
+        });
+        written.map_err(|error| Error::log(Phase::Write, &error)).map(|()| chosen)
+    }
+
+    /// A path in that folder that is free: when the run began, who this side was, and the run's name if it has one.
+    fn new_file(&self, folder: &Path) -> PathBuf {
+        let second = self.started.split('.').next().unwrap_or_default().replace(':', "");
+        let session = self.session.as_deref().map(|session| &session[..session.len().min(SESSION_DIGITS)]);
+        let name = format!("{second}Z-{}-{}", self.role, session.unwrap_or("no-session"));
+        let numbered = (2..).map(|number| folder.join(format!("{name}-{number}.json")));
+        let mut paths = iter::once(folder.join(format!("{name}.json"))).chain(numbered);
+        paths.find(|path| !path.exists()).unwrap_or_else(|| folder.join(name))
+    }
+}

@@ -1,0 +1,483 @@
+//! The steps of a run.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rand_core::CryptoRng;
+use vesica_channel::CancelToken;
+use vesica_encode::items::{Items, Matches};
+use vesica_net::Options;
+use vesica_protocols::{Outcome, Phase, Progress, Role};
+use vesica_table::{
+    self as table, Dialect, Format, Input, InputDigest, KeySpec, Output, Packing, Request, RowSet, Table,
+};
+
+use crate::job::on_disk;
+use crate::job::output_paths::Protected;
+use crate::scale::parts::{self, KeySet, Selected};
+use crate::scale::spool::{Keys, OnDisk};
+use crate::session::base_ots::file::CacheInUse;
+use crate::session::conversation::{AgreedOn, Conversation, Mine};
+use crate::session::deadline::Deadline;
+use crate::session::local_state::{LocalState, pad, prepare};
+use crate::session::met::Met;
+use crate::session::partner::Partner;
+use crate::session::reporter::Reporter;
+use crate::session::{self, Agreed, SessionError};
+use crate::words::ended::{Ended, Found};
+use crate::words::error::Error;
+use crate::words::memory::Budget;
+use crate::words::memory::side::{KeysAt, PROCESS_BYTES, SideMemory, TABLE_BYTES_PER_ROW};
+use crate::words::parts::{Parts, PartsError};
+use crate::words::report::{Event, InputReport, OnEvent};
+use crate::words::results::{Answered, Attachments, ResultChoice};
+use crate::words::settings::Settings;
+use crate::words::tables::{Batches, Destination, Source, TableArgs};
+use crate::words::terms::Terms;
+
+/// After this time without data from a stream, the user is told that the run waits for it.
+const QUIET_INPUT: Duration = Duration::from_secs(2);
+
+/// One party's run.
+pub struct Job {
+    /// The part this party plays.
+    pub role: Role,
+    /// My table.
+    pub table: TableArgs,
+    /// Everything else that a user chooses.
+    pub settings: Settings,
+}
+
+impl Job {
+    /// Runs against a partner over the network.
+    pub fn run(
+        mut self,
+        partner: &Partner,
+        cancel: &CancelToken,
+        rng: &mut dyn CryptoRng,
+        on_event: OnEvent<'_>,
+    ) -> Ended {
+        if let Err(error) = partner.address.check() {
+            return self.refuse(Error::net(Phase::Prepare, &error), on_event);
+        }
+        self.table.protected.extend(partner.keep_base_ots.clone());
+        let mine = match partner.local_state(self.role, self.settings.security) {
+            Ok(mine) => mine,
+            Err(error) => return self.refuse(error, on_event),
+        };
+        self.run_over(mine, cancel, rng, on_event, |reporter, greeting, options, rng| {
+            partner.meet_to_stay(greeting, options, rng, &mut |event| reporter.net_event(&event))
+        })
+    }
+
+    /// The end of a run that could not begin, for a reason that the caller found.
+    pub fn refuse(&self, error: Error, on_event: OnEvent<'_>) -> Ended {
+        let cancel = CancelToken::new();
+        Reporter::new(self.role, &self.settings, &cancel, on_event).end(Err(error))
+    }
+
+    /// Runs over a channel that is made when the table has been read, and that has sent what `connect` is given.
+    pub(crate) fn run_over(
+        self,
+        pair: LocalState,
+        cancel: &CancelToken,
+        rng: &mut dyn CryptoRng,
+        on_event: OnEvent<'_>,
+        connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Met, Error>,
+    ) -> Ended {
+        let (role, settings) = (self.role, self.settings.clone());
+        let deadline = match Deadline::start(settings.deadline, cancel) {
+            Ok(deadline) => deadline,
+            Err(error) => return self.refuse(error, on_event),
+        };
+        let reporter = Reporter::new(role, &settings, deadline.cancel(), on_event).with_key(pair.my_key);
+        let reporter = reporter.with_relay(pair.via.clone());
+        on_event(&Event::Started { role: role.name() });
+        let via = pair.via.clone();
+        let result = self.steps(pair, &reporter, rng, connect);
+        reporter.end(result.map_err(|error| deadline.explain(error.through_relay(via.as_deref()))))
+    }
+
+    fn steps(
+        self,
+        pair: LocalState,
+        reporter: &Reporter<'_>,
+        rng: &mut dyn CryptoRng,
+        connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Met, Error>,
+    ) -> Result<Found, Error> {
+        let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.agreed()).collect();
+        let terms = prepare(self.role, &self.settings, &rules, &pair)?;
+        let file = self.output()?;
+        let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
+        // 1. The table is read before the partner is contacted.
+        reporter.phase(Phase::Read, 0);
+        let path = input.path().cloned();
+        let bytes = path.as_deref().and_then(|path| Some(std::fs::metadata(path).ok()?.len()));
+        let as_rows = settings.result.result == ResultChoice::Rows;
+        let input = open(input, dialect, (&output, file.as_ref(), as_rows), reporter)?;
+        reporter.room(file.as_ref().filter(|_| as_rows), bytes);
+        let budget = on_disk::budget(&settings, &terms, (self.role, &output));
+        let (table, set) =
+            read((input, path.as_deref()), keys, (self.role, &settings, budget), reporter, rng)?;
+        // 2. The partner.
+        reporter.phase(Phase::Connect, 0);
+        let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
+        let met = connect(reporter, &session::greeting(&terms), &options, rng)?;
+        // 3. Terms and sizes; the protocol, and its confirmation by both sides.
+        let mut found = converse(&settings, &terms, set, met, pair, reporter, rng)?;
+        // 4. The result.
+        let failed = |error| Error::table(Phase::Write, &error);
+        let cancelled = || reporter.cancel.is_cancelled();
+        if let Some(answer) = &found.result.answer {
+            let Some(file) = file else { return Ok(found) };
+            reporter.phase(Phase::Write, 0);
+            let (row, format) = (answer.row(), file.row_format(table.format()));
+            file.commit(&cancelled, |out| table::write_row(format, &row, out)).map_err(failed)?;
+            return Ok(found);
+        }
+        let rows = match (&found.result.matches, &found.selected) {
+            (Some(matches), _) => RowSet::from(matches),
+            (None, Some(rows)) => RowSet::from(rows),
+            (None, None) => return Ok(found),
+        };
+        // A caller that takes numbers of rows takes the payload too.
+        let to_caller = file.is_none() && output == Destination::RowNumbers;
+        let payload = if to_caller { None } else { found.result.payload.take() };
+        let table = table.with_numbers(found.numbers.clone()).with_payload(payload);
+        let on_progress = &mut |progress| reporter.bytes(progress);
+        match (file, output) {
+            (Some(file), _) => {
+                reporter.phase(Phase::Write, 0);
+                unnamed(&table).into_iter().for_each(|message| reporter.notice(message));
+                file.commit(&cancelled, |out| table.select(rows, out, on_progress)).map_err(failed)?;
+            }
+            (None, Destination::Batches) => {
+                reporter.phase(Phase::Write, 0);
+                found.batches = Some(Batches::select(&table, rows, on_progress).map_err(failed)?);
+            }
+            _ => {}
+        }
+        Ok(found)
+    }
+
+    /// The output, checked: it can be written, and it is no protected file, such as the input.
+    fn output(&self) -> Result<Option<Output>, Error> {
+        if self.table.output != Destination::RowNumbers && !self.settings.learns_result(self.role) {
+            let message = "a sender learns no result, so there is nothing to write to `--output`";
+            let remedy = "leave out `--output`, or agree with the partner on `--learns both`";
+            return Err(Error::usage(message, remedy));
+        }
+        let protected = Protected::of(self.table.protected.iter().chain(self.table.input.path()));
+        let file = self.table.output.path().map(|path| protected.output_at(path)).transpose()?;
+        if self.settings.result.result == ResultChoice::Rows {
+            let spool = file.as_ref().map_or(Ok(()), Output::check_spool);
+            spool.map_err(|error| Error::table(Phase::Prepare, &error))?;
+        }
+        Ok(file)
+    }
+}
+
+/// The conversation with the partner, from terms, which the channel has sent, to confirmation. Result and numbers are mine,
+/// if I learn them.
+pub(crate) fn converse(
+    settings: &Settings,
+    terms: &Terms,
+    set: Set,
+    met: Met,
+    local: LocalState,
+    reporter: &Reporter<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Found, Error> {
+    let (items, memory) = (set.len(), set.memory(terms.role(), settings, reporter.rows()));
+    let mine = Mine { settings, terms, my_key: local.my_key, items, memory };
+    let conversation = Conversation::agree(met, &mine, reporter)?;
+    let in_parts = conversation.agreed().parts != Parts::ONE;
+    match set {
+        Set::InMemory(items, _) if in_parts => {
+            let (agreed, selected) =
+                play_parts(settings, conversation, KeySet::InMemory(&items), reporter, rng)?;
+            let outcome = selected.and_then(Selected::into_matches).map(Outcome::Matches);
+            answered(settings, &agreed, &items, outcome, reporter)
+        }
+        Set::InMemory(items, attachments) => {
+            let agreed = conversation.agreed().clone();
+            let LocalState { cache_file, helper, .. } = local;
+            let base_ots = cache_file.and_then(|file| file.begin(agreed.base_ots, agreed.base_ots_id()));
+            let cache = base_ots.as_ref().map(CacheInUse::cache);
+            let played = conversation.play((&items, &attachments), cache, helper, settings, rng);
+            let confirmed = played.and_then(Conversation::confirm).inspect_err(|_| {
+                if base_ots.as_ref().is_some_and(CacheInUse::remove) {
+                    reporter.forgot_base_ots();
+                }
+            })?;
+            let outcome = confirmed.finish();
+            base_ots.map_or(Ok(()), CacheInUse::store)?;
+            answered(settings, &agreed, &items, outcome?, reporter)
+        }
+        Set::OnDisk(set) => {
+            let keys = KeySet::OnDisk(set, reporter);
+            match play_parts(settings, conversation, keys, reporter, rng)?.1 {
+                Some(Selected::Bitmap { rows, items }) => {
+                    reporter.selected(items, rows.len());
+                    Ok(Found { selected: Some(rows), ..Found::default() })
+                }
+                _ => Ok(Found::default()),
+            }
+        }
+    }
+}
+
+/// The result for the caller and the report.
+fn answered(
+    settings: &Settings,
+    agreed: &Agreed,
+    items: &Items,
+    outcome: Option<Outcome>,
+    reporter: &Reporter<'_>,
+) -> Result<Found, Error> {
+    let result = match outcome {
+        Some(outcome) => Answered::of(outcome, &settings.result)
+            .map_err(|misuse| Error::session(reporter.current(), &SessionError::Protocol(misuse.into())))?,
+        None => Answered::default(),
+    };
+    reporter.found(&result, settings.result.noise.is_none());
+    let number = |matches: &Matches| settings.match_id.then(|| agreed.match_numbers(items, matches));
+    let numbers = result.matches.as_ref().and_then(number);
+    Ok(Found { result, numbers, ..Found::default() })
+}
+
+/// The rest of the conversation where the run has several parts.
+fn play_parts(
+    settings: &Settings,
+    conversation: Conversation<'_, AgreedOn>,
+    keys: KeySet<'_>,
+    reporter: &Reporter<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<(Agreed, Option<Selected>), Error> {
+    let (agreed, lanes, channel, links) = conversation.into_parts();
+    let Some(mut links) = links else {
+        let error = PartsError::Excluded("a connection that the caller has made");
+        return Err(Error::session(Phase::Agree, &error.into()));
+    };
+    let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
+    let conduct = parts::Conduct { threads: settings.threads(), lanes, options, reporter };
+    let selected = parts::play(&agreed, keys, channel, links.as_mut(), &conduct, rng).map_err(|error| {
+        let error = Error::session(reporter.current(), &error);
+        if reporter.is_confirmed() { error.seen_through() } else { error }
+    })?;
+    Ok((agreed, selected))
+}
+
+/// What the columns are that no header names, if there are any.
+fn unnamed(table: &Table) -> Option<String> {
+    let columns: Vec<String> =
+        table.unnamed().map(|(number, name)| format!("{number} is `{name}`")).collect();
+    let message = format!("the output has no header; its columns from the partner: {}", columns.join(", "));
+    (!columns.is_empty()).then_some(message)
+}
+
+/// The keys of this side, and what goes with them.
+pub(crate) enum Set {
+    InMemory(Items, Attachments),
+    OnDisk(OnDisk),
+}
+
+impl Set {
+    /// The size that the partner sees.
+    fn len(&self) -> usize {
+        match self {
+            Set::InMemory(items, _) => items.len(),
+            Set::OnDisk(set) => set.items as usize,
+        }
+    }
+
+    /// What the run takes, if so many rows were read.
+    fn memory(&self, role: Role, settings: &Settings, rows: u64) -> SideMemory {
+        let result = settings.result.kind();
+        match self {
+            Set::InMemory(items, _) => {
+                let budget = settings.memory.or_else(Budget::usual);
+                let rows = rows.max(items.len() as u64);
+                SideMemory { keys: KeysAt::Memory, role, rows, result, budget }
+            }
+            Set::OnDisk(set) => {
+                let keys = KeysAt::Disk(set.plan);
+                SideMemory { keys, role, rows: set.rows, result, budget: settings.memory }
+            }
+        }
+    }
+}
+
+/// Opens the input and checks that its rows can leave in the wanted form, if the result is `rows`: nothing of that may be
+/// learnt only when the partner has its result.
+fn open(
+    input: Source,
+    dialect: Dialect,
+    (output, file, rows): (&Destination, Option<&Output>, bool),
+    reporter: &Reporter<'_>,
+) -> Result<Input, Error> {
+    let failed = |error| Error::table(Phase::Read, &error);
+    let path = input.path().cloned();
+    let mut patience = path.as_deref().map(|path| (path, Instant::now() + QUIET_INPUT));
+    let on_open = &mut |progress: vesica_table::Progress| {
+        if let Some((path, _)) = patience.take_if(|(_, until)| progress.done == 0 && Instant::now() > *until)
+        {
+            reporter.quiet_input(path);
+        }
+        reporter.bytes(progress)
+    };
+    let input = input.open(on_open).and_then(|input| input.with_dialect(dialect)).map_err(failed)?;
+    if rows {
+        file.map_or(Ok(()), |file| file.check_format(input.format())).map_err(failed)?;
+        output.check(&input)?;
+        let on_progress = &mut |progress| reporter.bytes(progress);
+        file.map_or(Ok(()), |_| input.check_rows(on_progress)).map_err(failed)?;
+    }
+    Ok(input)
+}
+
+fn read(
+    (input, name): (Input, Option<&Path>),
+    keys: Vec<KeySpec>,
+    (role, settings, budget): (Role, &Settings, Option<u64>),
+    reporter: &Reporter<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<(Table, Set), Error> {
+    let request = Request {
+        keys,
+        encoding: settings.encoding(),
+        on_null: settings.on_null,
+        on_invalid: settings.on_invalid,
+        on_duplicates: settings.on_duplicates,
+        attach: settings.result.attach(role),
+    };
+    let digest = match (settings.digest_input, name) {
+        (true, Some(name)) => digest(&input, name, reporter)?,
+        _ => None,
+    };
+    let failed = |error| Error::table(Phase::Read, &error);
+    let (mut table, keys) = match budget {
+        Some(budget) => on_disk::read(input, &request, (role, settings), budget, reporter, rng)?,
+        None => {
+            let (table, items) = in_memory(input, &request, reporter)?;
+            (table, Keys::InMemory(items))
+        }
+    };
+    if let Some(digest) = digest {
+        table.is_of(&digest).map_err(failed)?;
+    }
+    let mut items = match keys {
+        Keys::InMemory(items) => items,
+        Keys::OnDisk(keys) => {
+            let (table, keys) = on_disk::counted(table, keys, settings, reporter)?;
+            return Ok((table, Set::OnDisk(keys)));
+        }
+    };
+    pad(&mut items, settings, rng)?;
+    let attached = table.attached(&items, &mut |progress| reporter.bytes(progress)).map_err(failed)?;
+    let attachments = Attachments::of(attached)
+        .map_err(|misuse| Error::session(Phase::Read, &SessionError::Protocol(misuse.into())))?;
+    reporter.read(table.report(), items.len() as u64, settings);
+    Ok((table, Set::InMemory(items, attachments)))
+}
+
+/// Reads a table whose keys stay in memory. If it does not even have room for the table, the run is refused before it is read:
+/// a container would end the process.
+fn in_memory(input: Input, request: &Request, reporter: &Reporter<'_>) -> Result<(Table, Items), Error> {
+    // How many rows a packed table has is known too badly.
+    let known = !matches!(input.format(), Format::Csv(Packing::Gzip | Packing::Zstd));
+    let (usual, mut refused) = (Budget::usual().filter(|_| known), None);
+    let begin = &mut |rows: usize| {
+        let needed = PROCESS_BYTES.saturating_add(TABLE_BYTES_PER_ROW.saturating_mul(rows as u64));
+        let short = usual.filter(|budget| !budget.allows(needed));
+        refused = short.map(|budget| SessionError::TooLarge { needed, budget });
+        if refused.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let loaded = input.load_unless(request, begin, &mut |progress| reporter.bytes(progress));
+    loaded.map_err(|error| match refused {
+        Some(refused) => Error::session(Phase::Read, &refused),
+        None => Error::table(Phase::Read, &error),
+    })
+}
+
+/// Puts the digest of the bytes of a file, or of a stream that was kept, into the report.
+fn digest(input: &Input, path: &Path, reporter: &Reporter<'_>) -> Result<Option<InputDigest>, Error> {
+    let digest = input.digest(&mut |progress| reporter.bytes(progress));
+    let digest = digest.map_err(|error| Error::table(Phase::Read, &error))?;
+    if let Some(InputDigest { bytes, blake3, .. }) = digest {
+        let name =
+            path.file_name().filter(|name| *name != "-").map(|name| name.to_string_lossy().into_owned());
+        let blake3 = blake3::Hash::from_bytes(blake3).to_hex().to_string();
+        reporter.input(InputReport { name, bytes, blake3 });
+    }
+    Ok(digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+    use std::thread;
+
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_net::memory;
+    use vesica_protocols::Payloads;
+
+    use super::*;
+    use crate::words::results::ResultOptions;
+
+    /// A sender with payloads that its program would not send: for `a` the text x, for all others none that decodes.
+    fn send_undecodable(settings: &Settings, channel: vesica_net::Connection, cancel: &CancelToken) {
+        let request = Request::new(vec!["k".parse().unwrap()], settings.encoding());
+        let table = Input::spool("theirs", &mut &b"k\na\nb\nd\n"[..]).unwrap();
+        let (_, items) = table.load(&request, &mut |_| ControlFlow::Continue(())).unwrap();
+        let block = |item| if items.rows_of(item).next() == Some(0) { *b"\x02x\0\0" } else { [0xff; 4] };
+        let blocks = (0..items.len()).flat_map(block).collect();
+        let attachments = Attachments::Payloads(Payloads::new(4, blocks).unwrap());
+        let reporter = Reporter::new(Role::Sender, settings, cancel, &|_| ());
+        let terms = prepare(Role::Sender, settings, &["raw".to_owned()], &LocalState::default()).unwrap();
+        let met = Met::from(channel).greeted(&session::greeting(&terms));
+        let (pair, rng) = (LocalState::default(), &mut StdRng::seed_from_u64(1));
+        converse(settings, &terms, Set::InMemory(items, attachments), met, pair, &reporter, rng)
+            .map(drop)
+            .unwrap();
+    }
+
+    #[test]
+    fn a_payload_that_does_not_decode_ends_no_run_and_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, output] = ["mine.csv", "out.csv"].map(|name| folder.path().join(name));
+        std::fs::write(&input, "k\nb\na\nb\nc\n").unwrap();
+        let usual = ResultOptions::default();
+        let result = ResultOptions { payload: vec!["x".into()], payload_bytes: Some(4), ..usual };
+        let (settings, cancel) = (&Settings { result, ..Settings::default() }, &CancelToken::new());
+        let table = TableArgs {
+            input: input.into(),
+            keys: vec!["k".parse().unwrap()],
+            dialect: Dialect::default(),
+            output: Destination::Path(output.clone()),
+            protected: Vec::new(),
+        };
+        let job = Job { role: Role::Receiver, table, settings: settings.clone() };
+        let (here, there) = memory::pair(cancel);
+        let notices = Mutex::new(Vec::new());
+        let on_event = |event: &Event| {
+            if let Event::Notice { message } = event {
+                notices.lock().unwrap().push(message.clone());
+            }
+        };
+        let ended = thread::scope(|scope| {
+            scope.spawn(|| send_undecodable(settings, there, cancel));
+            let (pair, rng) = (LocalState::default(), &mut StdRng::seed_from_u64(2));
+            job.run_over(pair, cancel, rng, &on_event, |_, greeting, _, _| {
+                Ok(Met::from(here).greeted(greeting))
+            })
+        });
+        assert_eq!(ended.result.unwrap().unwrap().rows(), [0, 1, 2]);
+        assert_eq!(std::fs::read_to_string(output).unwrap(), "k,x\nb,\na,x\nb,\n");
+        assert_eq!(ended.report.result.unwrap().undecodable_rows, Some(2));
+        let hint = &ended.report.hints[0];
+        assert!(hint.contains("payload of 2 matching rows does not decode"), "{hint}");
+        assert!(notices.lock().unwrap().contains(hint));
+    }
+}

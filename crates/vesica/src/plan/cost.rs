@@ -1,0 +1,307 @@
+//! What a run would cost: traffic and memory by the registry's formulas, time by the nearest measured cell.
+
+mod budget;
+mod measured;
+
+use serde::Serialize;
+use vesica_ot::base::cache;
+use vesica_protocols::registry::{self, Entry, Gates, PROTOCOLS, Security, Shape};
+use vesica_protocols::{Learns, Participant, ResultKind, Role, Sizes};
+
+use crate::words::auto::{self, PlanError};
+use crate::words::memory::Bytes;
+use crate::words::memory::side::{KeysAt, PartCosts, RunCosts, SideMemory, of_protocol};
+use crate::words::parts::{self, Parts, questions};
+use crate::words::settings::{self, Wanted};
+
+use budget::Layout;
+pub use measured::{COLUMNS, Cell, Conditions, Configuration, RECORDS, Time, sources};
+
+/// A number of bytes of each party.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Parties {
+    /// The receiver's.
+    pub receiver: u64,
+    /// The sender's.
+    pub sender: u64,
+}
+
+/// What a helper's part would cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct HelperCost {
+    /// Payload bytes that it sends.
+    pub sent: u64,
+    /// Bytes that it needs at most.
+    pub memory: u64,
+}
+
+/// The gates of a circuit; XOR and NOT cost nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct GateCount {
+    /// AND gates.
+    pub ands: u64,
+    /// AND gates one of whose inputs is a private bit of the sender.
+    pub private_ands: u64,
+    /// The most AND gates on a path, where that is what a run costs.
+    pub depth: Option<u32>,
+}
+
+impl From<Gates> for GateCount {
+    fn from(Gates { ands, private_ands, depth }: Gates) -> Self {
+        GateCount { ands, private_ands, depth }
+    }
+}
+
+/// What a run would cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Payload bytes that each party sends; where both learn, as many as if all matched.
+    pub traffic: Parties,
+    /// Bytes that each party needs at most, its items included.
+    pub memory: Parties,
+    /// Bytes of temporary files, 0 for a party whose keys fit into its budget.
+    pub disk: Parties,
+    /// What a helper sends and needs, in a protocol that has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub helper: Option<HelperCost>,
+    /// The gates of the circuit, in a protocol that evaluates one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gates: Option<GateCount>,
+    /// In a malicious run: keys of its choice that a receiver can test at most, with 2^64 evaluations of the run's hash.
+    pub max_tested_keys: Option<u64>,
+    /// Seconds; none for a protocol that was not measured.
+    pub time: Option<Time>,
+}
+
+/// What a run of this shape would cost; none if the protocol cannot take sets of these sizes.
+pub fn estimate(entry: &Entry, shape: &Shape, conditions: &Conditions) -> Option<Estimate> {
+    let sizes = shape.sizes;
+    let traffic =
+        Parties { receiver: entry.bytes(Role::Receiver, shape), sender: entry.bytes(Role::Sender, shape) };
+    let empty = sizes.receiver == 0 || sizes.sender == 0;
+    if !empty && traffic.receiver + traffic.sender == 0 {
+        return None;
+    }
+    let memory = Parties::of(|role| {
+        let (rows, result) = (sizes.of(role) as u64, shape.parameters.result);
+        let side = SideMemory { keys: KeysAt::Memory, role, rows, result, budget: None };
+        let protocol = of_protocol(entry, shape, role);
+        let part = PartCosts { items: sizes.receiver.max(sizes.sender) as u64, protocol };
+        side.needed(&RunCosts { parts: Parts::ONE, whole: protocol, part }, 1)
+    });
+    let time = measured::time(entry, shape, traffic.receiver.max(traffic.sender), conditions);
+    let helper = entry.has_helper().then(|| HelperCost {
+        sent: entry.bytes(Participant::Helper, shape),
+        memory: entry.helper_memory(shape),
+    });
+    let gates = entry.gates_of(shape).map(GateCount::from);
+    let (disk, max_tested_keys) = (Parties { receiver: 0, sender: 0 }, entry.max_tested_keys_of(shape));
+    Some(Estimate { traffic, memory, disk, helper, gates, max_tested_keys, time })
+}
+
+impl Estimate {
+    /// Of a run in so many parts, so many at once, where this estimate is of one part. Memory is left as it is.
+    fn in_parts(self, parts: Parts, lanes: u16) -> Self {
+        let count = parts.count() as u64;
+        let times =
+            |Parties { receiver, sender }| Parties { receiver: count * receiver, sender: count * sender };
+        Estimate {
+            traffic: times(self.traffic),
+            gates: self.gates.map(|gates| GateCount {
+                ands: count * gates.ands,
+                private_ands: count * gates.private_ands,
+                ..gates
+            }),
+            max_tested_keys: self
+                .max_tested_keys
+                .map(|keys| questions::tested(parts, keys, questions::allowance(parts, lanes))),
+            time: self.time.map(|time| time.in_parts(parts.count(), lanes)),
+            ..self
+        }
+    }
+}
+
+/// A protocol of the registry beside the chosen one.
+pub struct Alternative {
+    /// The protocol.
+    pub protocol: &'static Entry,
+    /// What it would cost, or why it cannot be taken.
+    pub outcome: Result<Estimate, Unfit>,
+}
+
+/// Why a protocol cannot be taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// It does not offer what was asked for.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// It cannot take sets of these sizes.
+    #[error("protocol {0} cannot take sets of these sizes")]
+    Sizes(&'static str),
+    /// What parts do not go together with.
+    #[error("a run in several parts gives rows, keeps no base OTs, and has at most 65536 parts")]
+    Parts,
+    /// A helper's protocol has no parts.
+    #[error("protocol {0} has a helper, which takes no part in a run of several parts")]
+    HelperInParts(&'static str),
+    /// A side has too little memory.
+    #[error("the run may take {} of memory on the {role}'s side, more than `--memory` allows", Bytes(*needed))]
+    Memory {
+        /// Whose.
+        role: &'static str,
+        /// So much.
+        needed: u64,
+    },
+    /// Base OTs are kept only among parties that follow the protocol.
+    #[error("kept base OTs are secure only if both sides follow the protocol (`--security semi-honest`)")]
+    KeptBaseOts,
+}
+
+impl Unfit {
+    /// Whether the protocol could be taken with `--security semi-honest`.
+    pub fn is_of_security(&self) -> bool {
+        matches!(self, Unfit::Plan(PlanError::Security { name, security: Security::Malicious })
+            if registry::find(name).is_some_and(|entry| !entry.needs_allow_insecure()))
+    }
+}
+
+/// What would run, what it would cost, and every protocol beside it.
+pub struct Forecast {
+    /// What would run, and why.
+    pub choice: auto::Choice,
+    /// What it would cost.
+    pub estimate: Estimate,
+    /// Into how many parts the run is split.
+    pub parts: Parts,
+    /// How many of them are played at once.
+    pub lanes: u16,
+    /// All protocols, in the registry's order, the chosen one too.
+    pub alternatives: Vec<Alternative>,
+}
+
+/// What a run would be for these terms and sizes, before there is a partner or a table.
+pub fn forecast(
+    asked: &settings::Choice,
+    wanted: Wanted<'_>,
+    sizes: Sizes,
+    conditions: &Conditions,
+) -> Result<Forecast, Unfit> {
+    let matches = match wanted.learns {
+        Learns::Receiver => 0,
+        Learns::Both => sizes.receiver.min(sizes.sender),
+    };
+    let layout = Layout::of(asked, wanted, sizes, conditions)?;
+    let parts = layout.parts;
+    let played = parts::sizes(parts, sizes);
+    let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
+    let shape_of = |choice: &auto::Choice| Shape {
+        sizes: played,
+        parameters: choice.parameters,
+        learns: wanted.learns,
+        matches,
+        kept_base_ots: conditions.kept_base_ots
+            && choice.protocol.keeps_base_ots()
+            && cache::may_be_cached(choice.parameters.level),
+    };
+    let cost = |choice: &auto::Choice| {
+        let (protocol, shape) = (choice.protocol, shape_of(choice));
+        if parts != Parts::ONE && protocol.has_helper() {
+            return Err(Unfit::HelperInParts(protocol.name));
+        }
+        let estimate = estimate(protocol, &shape, conditions).ok_or(Unfit::Sizes(protocol.name))?;
+        let costs = |role| {
+            // A receiver keeps of each part what its matches are found from.
+            let of_whole = Shape { sizes, matches: 0, ..shape };
+            let of_part = Shape { matches: 0, ..shape };
+            let part = of_protocol(protocol, &of_part, role);
+            let whole = if role == Role::Receiver { of_protocol(protocol, &of_whole, role) } else { part };
+            let part = PartCosts { items: played.receiver.max(played.sender) as u64, protocol: part };
+            RunCosts { parts, whole, part }
+        };
+        let lanes = layout.lanes(&costs, conditions.threads);
+        let estimate = if parts == Parts::ONE { estimate } else { estimate.in_parts(parts, lanes) };
+        Ok((layout.within(estimate, &costs, lanes)?, lanes))
+    };
+    if parts != Parts::ONE && (wanted.result != ResultKind::Rows || conditions.kept_base_ots) {
+        return Err(Unfit::Parts);
+    }
+    let choice = auto::choose(asked, wanted, Some(played))?;
+    if conditions.kept_base_ots && wanted.security == Security::Malicious {
+        return Err(Unfit::KeptBaseOts);
+    }
+    let alternative = |&entry: &&'static Entry| {
+        let named = settings::Choice::Named(entry.name.to_owned());
+        // A variant is one of the chosen protocol.
+        let variant = wanted.variant.filter(|_| entry.name == choice.protocol.name);
+        let planned = auto::choose(&named, Wanted { variant, ..wanted }, Some(played));
+        let outcome = planned.map_err(Unfit::from).and_then(|planned| cost(&planned).map(|(cost, _)| cost));
+        Alternative { protocol: entry, outcome }
+    };
+    let alternatives = PROTOCOLS.iter().map(alternative).collect();
+    let (estimate, lanes) = cost(&choice)?;
+    Ok(Forecast { choice, estimate, parts, lanes, alternatives })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::settings::{Choice, Settings};
+
+    const SIZES: Sizes = Sizes { receiver: 1 << 16, sender: 1 << 16 };
+
+    #[test]
+    fn kept_base_ots_save_time_and_traffic_of_the_protocols_that_take_them() {
+        let settings = Settings { security: Security::SemiHonest, ..Settings::default() };
+        let few = Sizes { receiver: 1 << 8, sender: 1 << 8 };
+        let with = |kept_base_ots| {
+            let conditions = Conditions { kept_base_ots, ..Conditions::ALONE };
+            forecast(&Choice::Auto, settings.wanted(), few, &conditions).unwrap().alternatives
+        };
+        for (fresh, kept) in with(false).iter().zip(&with(true)) {
+            let (Ok(fresh_cost), Ok(cost)) = (&fresh.outcome, &kept.outcome) else { continue };
+            let name = kept.protocol.name;
+            if kept.protocol.keeps_base_ots() {
+                assert!(cost.traffic.sender < fresh_cost.traffic.sender, "{name}");
+                // A protocol that was not measured has no time.
+                let times = cost.time.zip(fresh_cost.time);
+                assert!(times.is_none_or(|(kept, fresh)| kept.total_s < fresh.total_s / 2.0), "{name}");
+            } else {
+                assert_eq!(cost, fresh_cost, "{name}");
+            }
+        }
+        let malicious = Settings::default();
+        let conditions = Conditions { kept_base_ots: true, ..Conditions::ALONE };
+        let refused = forecast(&Choice::Auto, malicious.wanted(), few, &conditions);
+        assert_eq!(refused.err(), Some(Unfit::KeptBaseOts));
+    }
+
+    #[test]
+    fn a_forecast_holds_what_auto_takes_and_every_protocol() {
+        let settings = Settings { security: Security::SemiHonest, ..Settings::default() };
+        let look = forecast(&Choice::Auto, settings.wanted(), SIZES, &Conditions::ALONE).unwrap();
+        let chosen = auto::choose(&Choice::Auto, settings.wanted(), Some(SIZES)).unwrap();
+        assert_eq!(look.choice.protocol.name, chosen.protocol.name);
+        assert_eq!(look.alternatives.len(), PROTOCOLS.len());
+        for alternative in &look.alternatives {
+            let name = alternative.protocol.name;
+            match &alternative.outcome {
+                Ok(estimate) => {
+                    assert!(estimate.time.is_none_or(|time| time.total_s > 0.0), "{name}");
+                    assert!(estimate.memory.receiver > 48 << 16, "{name}");
+                    if name == chosen.protocol.name {
+                        assert_eq!(*estimate, look.estimate);
+                    }
+                }
+                Err(unfit) => {
+                    let malicious_only = !alternative.protocol.security.contains(&Security::SemiHonest);
+                    let native_only = !alternative.protocol.supports.digests;
+                    let cannot = alternative.protocol.needs_allow_insecure() || malicious_only || native_only;
+                    assert!(cannot, "{name}: {unfit}");
+                }
+            }
+        }
+        let variant = Settings { variant: Some("none".into()), ..settings };
+        let named = Choice::Named("gbf".into());
+        assert!(forecast(&named, variant.wanted(), SIZES, &Conditions::ALONE).is_err());
+    }
+}

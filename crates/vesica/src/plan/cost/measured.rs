@@ -1,0 +1,375 @@
+//! Time: the nearest measured cell, scaled to the sizes, and what the network adds.
+//!
+//! ```text
+//! time = s + (t − s) · (n_r + n_s) / (m_r + m_s)      t: the measured time of sets of m_r and m_s keys
+//!      + bytes of the busier direction / bandwidth    s: the least measured time, which is the set-up
+//!      + flights · round trip / 2
+//! ```
+//!
+//! The cells are medians of records of runs over loopback, in which both parties share one machine. Nothing is fitted. Of
+//! several records, the first one that has the protocol serves: times of one machine can be compared.
+//! Sending and computing overlap in part, so a run over a network may take less than the sum.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use vesica_protocols::registry::{Entry, Security, Shape};
+use vesica_protocols::{DEFAULT_LEVEL, Parameters, Profile, ResultKind, Sizes};
+
+use crate::words::memory::Budget;
+
+/// The cells of each record, the preferred one first: a line that names record and machine, a line of column names, a line
+/// for each cell. `vesica bench report` writes the files, and a test of `vesica-bench` holds them against the records.
+pub const RECORDS: [&str; 4] = [
+    include_str!("../../../../../benchmarks/record/2026-11-22-zen4/cells.csv"),
+    include_str!("../../../../../benchmarks/record/2026-11-23-zen4/cells.csv"),
+    include_str!("../../../../../benchmarks/record/2026-11-23-zen5/cells.csv"),
+    include_str!("../../../../../benchmarks/record/2026-11-23-xeon/cells.csv"),
+];
+
+/// The column names of [`RECORDS`].
+pub const COLUMNS: &str =
+    "protocol,security,profile,variant,sigma,level,paper,kept_base_ots,threads,receiver,sender,seconds";
+
+/// The names of the records and their machines, in the order of [`RECORDS`].
+pub fn sources() -> impl Iterator<Item = &'static str> {
+    RECORDS.into_iter().map(source)
+}
+
+/// What the cells of a record say of it.
+fn source(record: &'static str) -> &'static str {
+    record.lines().next().unwrap_or_default().trim_start_matches("# ")
+}
+
+/// A protocol with everything but the sizes that decides how long it computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Configuration {
+    /// Its name in the registry.
+    pub protocol: &'static str,
+    /// The security model.
+    pub security: Security,
+    /// The profile.
+    pub profile: Profile,
+    /// The variant, empty for the standard one.
+    pub variant: &'static str,
+    /// σ, where items are native.
+    pub sigma: Option<u32>,
+    /// κ.
+    pub level: u32,
+    /// The paper's own parameters.
+    pub paper: bool,
+    /// The base OTs are those of an earlier run.
+    pub kept_base_ots: bool,
+}
+
+impl Configuration {
+    /// The configuration of a protocol in a run of this shape.
+    pub fn of(entry: &Entry, shape: &Shape) -> Self {
+        let Parameters { security, level, sigma, profile, paper, .. } = shape.parameters;
+        let variant = shape.parameters.variant_name();
+        let kept_base_ots = shape.kept_base_ots;
+        Configuration { protocol: entry.name, security, profile, variant, sigma, level, paper, kept_base_ots }
+    }
+
+    /// How much `other` tells of this configuration: nothing of another protocol, most if it is the same.
+    fn likeness(&self, other: &Configuration) -> Option<u32> {
+        let alike = [
+            self.sigma == other.sigma,
+            self.paper == other.paper,
+            self.profile == other.profile,
+            self.level == other.level,
+            self.sigma.is_some() == other.sigma.is_some(),
+            self.variant == other.variant,
+            self.kept_base_ots == other.kept_base_ots,
+            self.security == other.security,
+        ];
+        let weigh = |(i, &alike): (usize, &bool)| u32::from(alike) << i;
+        (self.protocol == other.protocol).then(|| alike.iter().enumerate().map(weigh).sum())
+    }
+
+    /// The first columns of [`COLUMNS`].
+    pub fn columns(&self) -> String {
+        let Configuration { protocol, security, profile, variant, sigma, level, paper, kept_base_ots } = self;
+        let sigma = sigma.map_or_else(String::new, |sigma| sigma.to_string());
+        let (security, profile) = (security.name(), profile.name());
+        format!("{protocol},{security},{profile},{variant},{sigma},{level},{paper},{kept_base_ots}")
+    }
+}
+
+/// `vole, malicious`, `ot-phasing, σ = 32`: what is not the usual.
+impl fmt::Display for Configuration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Configuration { protocol, security, profile, variant, sigma, level, paper, kept_base_ots } = self;
+        let unusual = [
+            (*security == Security::Malicious).then(|| "malicious".to_owned()),
+            (*profile != Profile::Conservative).then(|| profile.name().to_owned()),
+            (!variant.is_empty()).then(|| (*variant).to_owned()),
+            sigma.map(|sigma| format!("σ = {sigma}")),
+            (*level != DEFAULT_LEVEL).then(|| format!("level {level}")),
+            paper.then(|| "the paper's parameters".to_owned()),
+            kept_base_ots.then(|| "kept base OTs".to_owned()),
+        ];
+        let words = [(*protocol).to_owned()].into_iter().chain(unusual.into_iter().flatten());
+        f.write_str(&words.collect::<Vec<_>>().join(", "))
+    }
+}
+
+impl Serialize for Configuration {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// A measured cell.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Cell {
+    /// The record that it is of, and the machine.
+    pub record: &'static str,
+    /// The protocol and its parameters.
+    pub configuration: Configuration,
+    /// Threads of each party.
+    pub threads: usize,
+    /// Keys of the receiver.
+    pub receiver: usize,
+    /// Keys of the sender.
+    pub sender: usize,
+    /// The median of its runs, from keys in memory to matches.
+    pub seconds: f64,
+}
+
+impl Cell {
+    /// All cells of a record.
+    fn all(record: &'static str) -> impl Iterator<Item = Self> {
+        record.lines().skip(2).filter_map(move |line| Cell::parse(source(record), line))
+    }
+
+    fn parse(record: &'static str, line: &'static str) -> Option<Self> {
+        let mut fields = line.split(',');
+        let mut next = || fields.next();
+        let (protocol, security, profile) = (next()?, next()?, next()?);
+        let configuration = Configuration {
+            protocol,
+            security: Security::ALL.into_iter().find(|known| known.name() == security)?,
+            profile: Profile::ALL.into_iter().find(|known| known.name() == profile)?,
+            variant: next()?,
+            sigma: Some(next()?).filter(|sigma| !sigma.is_empty()).map(str::parse).transpose().ok()?,
+            level: next()?.parse().ok()?,
+            paper: next()?.parse().ok()?,
+            kept_base_ots: next()?.parse().ok()?,
+        };
+        let [threads, receiver, sender] = [next()?, next()?, next()?].map(str::parse);
+        let (threads, receiver, sender) = (threads.ok()?, receiver.ok()?, sender.ok()?);
+        Some(Cell { record, configuration, threads, receiver, sender, seconds: next()?.parse().ok()? })
+    }
+
+    fn items(&self) -> f64 {
+        items(Sizes { receiver: self.receiver, sender: self.sender })
+    }
+
+    /// How far its sizes are from these, on a logarithmic scale: how many keys there are counts most, and a little how they
+    /// are divided between the parties.
+    fn distance(&self, sizes: Sizes) -> f64 {
+        let ratio = |a: usize, b: usize| a.max(1) as f64 / b.max(1) as f64;
+        let division = ratio(self.receiver, self.sender) / ratio(sizes.receiver, sizes.sender);
+        (self.items() / items(sizes)).ln().abs() + 0.1 * division.ln().abs()
+    }
+}
+
+fn items(sizes: Sizes) -> f64 {
+    (sizes.receiver + sizes.sender).max(1) as f64
+}
+
+/// What a run has at its disposal.
+#[derive(Debug, Clone, Copy)]
+pub struct Conditions {
+    /// Threads of each party.
+    pub threads: usize,
+    /// Bits a second in each direction; none: no limit.
+    pub bits_per_s: Option<f64>,
+    /// To the partner and back.
+    pub round_trip: Duration,
+    /// Whether both keep base OTs of an earlier run, for the protocols that can take them.
+    pub kept_base_ots: bool,
+    /// What each of them gives as `--memory`.
+    pub memory: Option<Budget>,
+}
+
+impl Conditions {
+    /// One thread a party, a network without a limit, and nothing kept.
+    pub const ALONE: Conditions = Conditions {
+        threads: 1,
+        bits_per_s: None,
+        round_trip: Duration::ZERO,
+        kept_base_ots: false,
+        memory: None,
+    };
+}
+
+/// Seconds that a run takes, what they are made of, and the measured cell behind them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Time {
+    /// From keys in memory to matches.
+    pub total_s: f64,
+    /// What both parties compute, scaled from the measured cell.
+    pub compute_s: f64,
+    /// What waiting for the other end takes.
+    pub latency_s: f64,
+    /// What sending takes.
+    pub transfer_s: f64,
+    /// The measured cell.
+    pub nearest: Cell,
+    /// Whether the record holds the run's configuration, for rows, which is all that it has; otherwise the cell is one of the
+    /// likest configuration.
+    pub same_configuration: bool,
+}
+
+impl Time {
+    /// That of a run in so many such parts, of which so many are played at once: while one waits, another computes or sends.
+    pub(super) fn in_parts(self, parts: usize, lanes: u16) -> Self {
+        let times = parts as f64;
+        let (compute_s, transfer_s) = (self.compute_s * times, self.transfer_s * times);
+        let latency_s = self.latency_s * parts.div_ceil(lanes.max(1).into()) as f64;
+        Time { total_s: compute_s + latency_s + transfer_s, compute_s, latency_s, transfer_s, ..self }
+    }
+}
+
+/// The time of a run that sends `busier` bytes in its busier direction; none for a protocol that was not measured.
+pub(super) fn time(entry: &Entry, shape: &Shape, busier: u64, conditions: &Conditions) -> Option<Time> {
+    let configuration = Configuration::of(entry, shape);
+    let (nearest, setup_s) = nearest(&configuration, shape.sizes, conditions.threads)?;
+    let compute_s = setup_s + (nearest.seconds - setup_s) * items(shape.sizes) / nearest.items();
+    let latency_s = f64::from(entry.flights_of(shape)) / 2.0 * conditions.round_trip.as_secs_f64();
+    let transfer_s = conditions.bits_per_s.map_or(0.0, |bits_per_s| busier as f64 * 8.0 / bits_per_s);
+    Some(Time {
+        total_s: compute_s + latency_s + transfer_s,
+        compute_s,
+        latency_s,
+        transfer_s,
+        nearest,
+        same_configuration: nearest.configuration == configuration
+            && shape.parameters.result == ResultKind::Rows,
+    })
+}
+
+/// The cell nearest to the sizes, and the least time of any of its configuration, of the first record that has the protocol.
+fn nearest(configuration: &Configuration, sizes: Sizes, threads: usize) -> Option<(Cell, f64)> {
+    RECORDS.into_iter().find_map(|record| nearest_of(record, configuration, sizes, threads))
+}
+
+/// Of the configuration that is most like this one, the cell nearest to the sizes and the least time of any. Cells of as
+/// many threads are preferred, then of fewer.
+fn nearest_of(
+    record: &'static str,
+    configuration: &Configuration,
+    sizes: Sizes,
+    threads: usize,
+) -> Option<(Cell, f64)> {
+    let cells = || Cell::all(record);
+    let likest = cells().max_by_key(|cell| configuration.likeness(&cell.configuration))?.configuration;
+    configuration.likeness(&likest)?;
+    let of_it: Vec<Cell> = cells().filter(|cell| cell.configuration == likest).collect();
+    let counts = || of_it.iter().map(|cell| cell.threads);
+    let threads = counts().filter(|&count| count <= threads).max().or(counts().min())?;
+    let candidates = || of_it.iter().filter(|cell| cell.threads == threads);
+    let nearest = candidates().min_by(|a, b| a.distance(sizes).total_cmp(&b.distance(sizes)))?;
+    Some((*nearest, candidates().map(|cell| cell.seconds).fold(f64::INFINITY, f64::min)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vesica_protocols::registry;
+
+    fn vole() -> Configuration {
+        let mut vole = Cell::all(RECORDS[0]).filter(|cell| cell.configuration.protocol == "vole");
+        Configuration { security: Security::SemiHonest, ..vole.next().unwrap().configuration }
+    }
+
+    #[test]
+    fn every_line_is_a_cell_of_a_protocol() {
+        for record in RECORDS {
+            let mut lines = record.lines();
+            assert!(lines.next().unwrap().starts_with("# ") && lines.next() == Some(COLUMNS));
+            for line in lines {
+                let cell = Cell::parse(source(record), line).unwrap();
+                assert!(registry::find(cell.configuration.protocol).is_some(), "{line}");
+                assert!(line.starts_with(&cell.configuration.columns()) && cell.seconds > 0.0, "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_record_that_has_a_protocol_serves() {
+        let sizes = Sizes { receiver: 1 << 12, sender: 1 << 12 };
+        let record = |configuration| nearest(&configuration, sizes, 1).unwrap().0.record;
+        let of = |protocol, security| Configuration { protocol, security, ..vole() };
+        assert_eq!(record(vole()), source(RECORDS[0]));
+        let later = record(of("gbf-rr16", Security::Malicious));
+        assert!(later != source(RECORDS[0]) && sources().any(|source| source == later), "{later}");
+    }
+
+    #[test]
+    fn the_nearest_sizes_and_no_more_threads_are_taken() {
+        let chosen = |receiver, sender, threads| {
+            let (cell, setup_s) = nearest(&vole(), Sizes { receiver, sender }, threads).unwrap();
+            assert!(setup_s <= cell.seconds);
+            (cell.receiver, cell.sender, cell.threads)
+        };
+        assert_eq!(chosen(1 << 20, 1 << 20, 1), (1 << 20, 1 << 20, 1));
+        assert_eq!(chosen(900_000, 1_000_000, 1), (1 << 20, 1 << 20, 1));
+        assert_eq!(chosen(1000, 300_000, 1), (1 << 10, 1 << 18, 1));
+        assert_eq!(chosen(1 << 18, 1 << 18, 64), (1 << 18, 1 << 18, 2));
+        assert_eq!(chosen(0, 0, 1), (1 << 8, 1 << 8, 1));
+    }
+
+    #[test]
+    fn the_likest_configuration_stands_in_for_one_that_was_not_measured() {
+        let same = vole();
+        assert_eq!(same.likeness(&Configuration { protocol: "dh", ..same }), None);
+        let malicious = Configuration { security: Security::Malicious, ..same };
+        let fast = Configuration { profile: Profile::Fast, ..same };
+        assert!(same.likeness(&same) > same.likeness(&fast));
+        assert!(same.likeness(&fast) > same.likeness(&malicious));
+        // What a run with kept base OTs takes tells nothing of one that makes them, and the other way round.
+        let kept = Configuration { kept_base_ots: true, ..same };
+        assert!(same.likeness(&fast) > same.likeness(&kept));
+        assert!(kept.likeness(&Configuration { sigma: Some(32), ..kept }) > kept.likeness(&same));
+        let unknown = Configuration { protocol: "unknown", ..same };
+        assert_eq!(nearest(&unknown, Sizes { receiver: 1, sender: 1 }, 1), None);
+    }
+
+    #[test]
+    fn time_is_the_measured_one_with_what_the_network_adds() {
+        let entry = registry::find("vole").unwrap();
+        let parameters = Parameters { security: Security::SemiHonest, ..Parameters::default() };
+        let shape = |n| Shape {
+            sizes: Sizes { receiver: n, sender: n },
+            parameters,
+            learns: vesica_protocols::Learns::Receiver,
+            matches: 0,
+            kept_base_ots: false,
+        };
+        let alone = time(entry, &shape(1 << 20), 1000, &Conditions::ALONE).unwrap();
+        assert!((alone.compute_s / alone.nearest.seconds - 1.0).abs() < 1e-9);
+        assert_eq!((alone.total_s, alone.latency_s, alone.transfer_s), (alone.compute_s, 0.0, 0.0));
+        let twice = time(entry, &shape(5 << 18), 1000, &Conditions::ALONE).unwrap();
+        let factor = twice.compute_s / alone.compute_s;
+        assert!(twice.nearest == alone.nearest && factor > 1.2 && factor <= 1.25, "{factor}");
+        let network =
+            Conditions { bits_per_s: Some(4e6), round_trip: Duration::from_millis(100), ..Conditions::ALONE };
+        let there = time(entry, &shape(1 << 20), 1_000_000, &network).unwrap();
+        let flights = f64::from(entry.flights_of(&shape(1 << 20)));
+        assert!((there.latency_s - 0.05 * flights).abs() < 1e-9 && there.transfer_s == 2.0);
+        assert!((there.total_s - alone.total_s - there.latency_s - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn configurations_have_names() {
+        let name = |configuration: Configuration| configuration.to_string();
+        assert_eq!(name(vole()), "vole");
+        let unusual = Configuration { security: Security::Malicious, profile: Profile::Lean, ..vole() };
+        assert_eq!(name(unusual), "vole, malicious, lean");
+        assert_eq!(name(Configuration { sigma: Some(32), ..vole() }), "vole, σ = 32");
+    }
+}

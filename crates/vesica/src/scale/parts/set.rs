@@ -1,0 +1,158 @@
+//! The keys of one side in a run of several parts: all in memory, or on disk and one part at a time in memory.
+
+use rand_core::CryptoRng;
+use vesica_encode::items::{Items, Matches};
+use vesica_encode::parts::Split;
+use vesica_protocols::{Pending, Phase, Progress as _};
+use vesica_table::RowBitmap;
+
+use super::{Book, PartsError};
+use crate::scale::spool::{Matched, OnDisk, PartFiles, SpoolError};
+use crate::session::reporter::Reporter;
+use crate::session::{Agreed, SessionError};
+use crate::words::error::Error;
+
+/// The keys before the key of the run is known.
+pub(crate) enum KeySet<'a> {
+    /// As items.
+    InMemory(&'a Items),
+    /// In files. Whoever hears of the progress is beside them.
+    OnDisk(OnDisk, &'a Reporter<'a>),
+    /// With the tasks of an engine, which split them.
+    Elsewhere,
+}
+
+/// The keys in parts.
+pub(crate) enum PartSet<'a> {
+    /// All parts at once.
+    InMemory { split: Split<'a>, parts: Vec<Items> },
+    /// A part is in memory while it is played.
+    OnDisk {
+        files: PartFiles,
+        /// Rows of the table.
+        rows: u64,
+    },
+    /// One part alone, in a task of an engine.
+    One(Items),
+    /// With the tasks of an engine.
+    Elsewhere,
+}
+
+/// The matches of an attempt at a part, until it is known whether it counts.
+pub(crate) enum Kept<'d> {
+    /// They are still to be looked for.
+    Pending(Pending<'d>),
+    /// They are on disk.
+    OnDisk(Matched),
+}
+
+/// The matches of the whole set.
+pub(crate) enum Selected {
+    /// As a list of rows.
+    Matches(Matches),
+    /// As a bit for each row of the table.
+    Bitmap {
+        /// The rows.
+        rows: RowBitmap,
+        /// How many keys matched.
+        items: u64,
+    },
+}
+
+impl<'a> From<&'a Items> for KeySet<'a> {
+    fn from(items: &'a Items) -> Self {
+        KeySet::InMemory(items)
+    }
+}
+
+impl<'a> KeySet<'a> {
+    /// Splits the keys under the key of the run.
+    pub(super) fn split(
+        self,
+        agreed: &Agreed,
+        key: &[u8; 32],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<PartSet<'a>, PartsError> {
+        match self {
+            KeySet::InMemory(items) => {
+                let split = Split::new(items, key, agreed.parts)?;
+                let parts = (0..agreed.parts.count()).map(|part| split.part(part, rng));
+                let parts = parts.collect::<Result<_, _>>()?;
+                Ok(PartSet::InMemory { split, parts })
+            }
+            KeySet::OnDisk(OnDisk { keys, rows, items, plan }, reporter) => {
+                reporter.phase(Phase::Split, keys.rows());
+                let block = plan.block(agreed.parts.count());
+                let on_progress = &mut |progress| reporter.bytes(progress);
+                let files = keys.split(key, agreed.parts, items, block, on_progress);
+                Ok(PartSet::OnDisk { files: files.map_err(|error| disk(Phase::Split, &error))?, rows })
+            }
+            KeySet::Elsewhere => Ok(PartSet::Elsewhere),
+        }
+    }
+}
+
+impl Selected {
+    /// The matches of a set in memory.
+    pub(crate) fn into_matches(self) -> Option<Matches> {
+        match self {
+            Selected::Matches(matches) => Some(matches),
+            Selected::Bitmap { .. } => None,
+        }
+    }
+}
+
+impl PartSet<'_> {
+    /// The matches of the whole set, given those of its parts; none if this side does not learn them.
+    pub(super) fn matches(&self, book: Book<'_>) -> Result<Option<Selected>, SessionError> {
+        let chosen: Option<Vec<Kept<'_>>> = book.into_chosen().collect();
+        let Some(chosen) = chosen else { return Ok(None) };
+        match self {
+            PartSet::InMemory { split, .. } => {
+                let mut all = Vec::with_capacity(chosen.len());
+                for kept in chosen {
+                    // Only a set on disk keeps its matches there.
+                    if let Kept::Pending(pending) = kept {
+                        all.push(pending.matches()?);
+                    }
+                }
+                Ok(Some(Selected::Matches(split.matches(all))))
+            }
+            PartSet::OnDisk { files, rows } => {
+                let (mut rows, mut items) = (RowBitmap::new(*rows), 0);
+                for (part, kept) in chosen.iter().enumerate() {
+                    if let Kept::OnDisk(matched) = kept {
+                        files.mark(part, matched, &mut rows).map_err(|error| disk(Phase::Compare, &error))?;
+                        items += matched.items();
+                    }
+                }
+                Ok(Some(Selected::Bitmap { rows, items }))
+            }
+            PartSet::One(_) | PartSet::Elsewhere => Ok(None),
+        }
+    }
+
+    /// All parts of a set in memory.
+    #[cfg(test)]
+    pub(super) fn in_memory(&self) -> &[Items] {
+        match self {
+            PartSet::InMemory { parts, .. } => parts,
+            _ => &[],
+        }
+    }
+
+    /// What the report says of temporary files.
+    pub(super) fn usage(&self) -> Option<(vesica_spill::Usage, &'static str)> {
+        match self {
+            PartSet::OnDisk { files, .. } => {
+                Some((files.spill().usage(), files.spill().directory().kind().name()))
+            }
+            PartSet::InMemory { .. } | PartSet::One(_) | PartSet::Elsewhere => None,
+        }
+    }
+}
+
+/// A failure of the temporary files.
+pub(super) fn disk(phase: Phase, error: &SpoolError) -> PartsError {
+    PartsError::Disk(Box::new(Error::spool(phase, error)))
+}

@@ -1,0 +1,4 @@
+//! The file of kept base OTs.
+
+pub(crate) mod file;
+mod replacement;

@@ -1,0 +1,156 @@
+//! The conversation of a run with its partner: met, agreed, played, confirmed. Each state has only what may come next.
+
+use rand_core::CryptoRng;
+use vesica_encode::items::Items;
+use vesica_net::{Connection, PublicKey};
+use vesica_ot::base::cache::BaseOtCache;
+use vesica_protocols::{Outcome, Pending, Phase, Progress, Sizes};
+
+use crate::session::agree::agree_on_demand;
+use crate::session::agreed::Agreed;
+use crate::session::confirm::confirm_helper;
+use crate::session::error::SessionError;
+use crate::session::helper_link::HelperLink;
+use crate::session::links::Links;
+use crate::session::met::Met;
+use crate::session::reporter::Reporter;
+use crate::words::error::Error;
+use crate::words::memory::side::{CostsOfPart, KeysAt, SideMemory};
+use crate::words::results::Attachments;
+use crate::words::settings::Settings;
+use crate::words::terms::Terms;
+
+/// What this side asks for, and what it has.
+pub(crate) struct Mine<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) terms: &'a Terms,
+    pub(crate) my_key: Option<PublicKey>,
+    /// The size of its set, padded.
+    pub(crate) items: usize,
+    pub(crate) memory: SideMemory,
+}
+
+/// The conversation, on the connection of the run.
+pub(crate) struct Conversation<'r, S> {
+    channel: Connection,
+    /// How parts get connections of their own, where they can.
+    links: Option<Box<dyn Links>>,
+    reporter: &'r Reporter<'r>,
+    state: S,
+}
+
+/// Terms, sizes and memory are agreed.
+pub(crate) struct AgreedOn {
+    agreed: Agreed,
+    /// Parts that this side plays at once.
+    lanes: u16,
+}
+
+/// The protocol has ended. What is pending are this side's matches, where it learns them.
+pub(crate) struct Played<'i> {
+    agreed: Agreed,
+    pending: Option<Pending<'i>>,
+    helper: Option<Connection>,
+}
+
+/// Both sides have seen the same run.
+pub(crate) struct Confirmed<'r, 'i> {
+    pending: Option<Pending<'i>>,
+    reporter: &'r Reporter<'r>,
+}
+
+impl Mine<'_> {
+    /// How many parts this side needs, where the run can have several.
+    fn parts(&self, can_meet_again: bool, sizes: Sizes, costs: CostsOfPart<'_>) -> u32 {
+        let can_split =
+            can_meet_again && self.terms.not_in_parts().is_none() && self.terms.limits().takes_parts();
+        match self.memory.keys {
+            KeysAt::Memory if !can_split => 1,
+            _ => self.memory.parts(sizes, costs),
+        }
+    }
+}
+
+impl<'r> Conversation<'r, AgreedOn> {
+    /// Agrees with a partner that was met on terms, sizes and parts. A run that takes more memory than this side has is
+    /// declined.
+    pub(crate) fn agree(met: Met, mine: &Mine<'_>, reporter: &'r Reporter<'r>) -> Result<Self, Error> {
+        let Met { mut channel, links } = met;
+        channel.cancel_on(reporter.cancel);
+        reporter.connected(&channel);
+        reporter.phase(Phase::Agree, 0);
+        let demand = |sizes: Sizes, costs: CostsOfPart<'_>| mine.parts(links.is_some(), sizes, costs);
+        let (wanted, size) = (mine.settings.wanted(), (mine.items, &demand as _));
+        let agreed = agree_on_demand(&mut channel, mine.terms, wanted, size, mine.my_key.as_ref());
+        reporter.transcript(&channel);
+        let failed = |error: SessionError| Error::session(Phase::Agree, &error);
+        let agreed = agreed.map_err(failed)?;
+        reporter.agreed(&agreed, mine.terms);
+        let costs = agreed.costs();
+        let lanes = mine.memory.lanes(&costs, mine.settings.threads());
+        reporter.memory_bound(mine.memory.needed(&costs, lanes));
+        let least = mine.memory.needed(&costs, 1);
+        agreed.check_memory(least, mine.memory.limit(), &mut channel).map_err(failed)?;
+        Ok(Conversation { channel, links, reporter, state: AgreedOn { agreed, lanes } })
+    }
+
+    pub(crate) fn agreed(&self) -> &Agreed {
+        &self.state.agreed
+    }
+
+    /// What a run in parts goes on with: the agreement, the parts that this side plays at once, and the connection.
+    pub(crate) fn into_parts(self) -> (Agreed, u16, Connection, Option<Box<dyn Links>>) {
+        let Conversation { channel, links, state: AgreedOn { agreed, lanes }, .. } = self;
+        (agreed, lanes, channel, links)
+    }
+
+    /// Plays the whole run, with the helper if there is one.
+    pub(crate) fn play<'i>(
+        self,
+        (items, attachments): (&'i Items, &'i Attachments),
+        base_ots: Option<&'i BaseOtCache>,
+        helper: HelperLink,
+        settings: &Settings,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Conversation<'r, Played<'i>>, Error>
+    where
+        'r: 'i,
+    {
+        let Conversation { mut channel, reporter, state: AgreedOn { agreed, .. }, .. } = self;
+        let mut helper = helper.join(&agreed, &mut channel, settings.timeout, reporter, rng)?;
+        let (mine, links) = ((items, attachments.lend()), (&mut channel, helper.as_mut()));
+        let played = agreed.run_helped(mine, links, settings.threads(), reporter, base_ots, rng);
+        reporter.transcript(&channel);
+        let pending = played.map_err(|error| Error::session(reporter.current(), &error))?;
+        Ok(Conversation { channel, links: None, reporter, state: Played { agreed, pending, helper } })
+    }
+}
+
+impl<'r, 'i> Conversation<'r, Played<'i>> {
+    /// Compares with helper and partner what went over the connections. The connection ends before the matches are looked
+    /// for: its end would tell the partner how long that takes.
+    pub(crate) fn confirm(self) -> Result<Confirmed<'r, 'i>, Error> {
+        let Conversation { mut channel, reporter, state, .. } = self;
+        let Played { agreed, pending, helper } = state;
+        let helped = helper.map_or(Ok(()), |mut helper| {
+            reporter.helper_transcript(&helper);
+            confirm_helper(&mut helper, &mut channel, reporter)
+        });
+        let confirmed = helped.and_then(|()| agreed.confirm(pending, &mut channel, reporter));
+        let pending = confirmed.map_err(|error| Error::session(reporter.current(), &error))?;
+        reporter.confirmed();
+        Ok(Confirmed { pending, reporter })
+    }
+}
+
+impl Confirmed<'_, '_> {
+    /// The result, if this side learns it.
+    pub(crate) fn finish(self) -> Result<Option<Outcome>, Error> {
+        let Confirmed { pending, reporter } = self;
+        pending.map(Pending::finish).transpose().map_err(|error| {
+            let refused = error.is_agreed_refusal();
+            let error = Error::session(reporter.current(), &error.into());
+            if refused { error } else { error.seen_through() }
+        })
+    }
+}

@@ -1,0 +1,536 @@
+//! Keeps the report of a run while it goes on, and sends the caller its events.
+
+mod helped;
+mod parts;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use vesica_channel::{CancelToken, Digests, Meter, Traffic};
+use vesica_net::{Connection, NetEvent, PublicKey};
+use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role, Step};
+use vesica_table::{Output, TableReport, shown_path};
+
+use crate::session::Agreed;
+use crate::session::hints;
+use crate::session::progress::Course;
+use crate::session::strangers::Strangers;
+use crate::words::base_ots::CacheState;
+use crate::words::ended::{Ended, Found};
+use crate::words::error::Error;
+use crate::words::memory::Bytes as Amount;
+use crate::words::parts::Parts;
+use crate::words::report::{
+    self, Bytes, Event, InputReport, Keys, MatchCounts, OnEvent, PhaseLog, Report, Transcript, Versions,
+};
+use crate::words::resources;
+use crate::words::results::{Answer, Answered, ResultReport};
+use crate::words::settings::{Settings, Word};
+use crate::words::terms::Terms;
+
+/// The least time between two events of progress.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+/// The one step of a run in parts.
+const STEPS_OF_PARTS: &[Step] = &[(Phase::Parts, 100)];
+
+/// The report so far, and who receives the events.
+pub(crate) struct Reporter<'a> {
+    pub(crate) cancel: &'a CancelToken,
+    on_event: OnEvent<'a>,
+    state: Mutex<State>,
+    done: AtomicU64,
+    /// Held while a part is told of, so that the events come in order from several threads.
+    telling: Mutex<()>,
+    /// This side's public key, if it shows one.
+    my_key: Option<PublicKey>,
+    /// For whom a listener waits.
+    awaited: &'static str,
+}
+
+struct State {
+    report: Report,
+    phases: PhaseLog,
+    course: Course,
+    /// One for each connection.
+    meters: Vec<Meter>,
+    /// What went over the connections of parts that have ended.
+    past: Traffic,
+    /// Those of the parts that are played.
+    playing: Vec<(u64, Meter)>,
+    /// Attempts at parts so far.
+    attempts: u64,
+    parts_done: u32,
+    last_part: Option<Instant>,
+    total: u64,
+    last_progress: Instant,
+    /// The last message about attempts to connect.
+    retrying: String,
+    strangers: Strangers,
+}
+
+impl<'a> Reporter<'a> {
+    pub(crate) fn new(
+        role: Role,
+        settings: &Settings,
+        cancel: &'a CancelToken,
+        on_event: OnEvent<'a>,
+    ) -> Self {
+        Self::of(role.into(), settings, cancel, on_event)
+    }
+
+    /// That of a helper.
+    pub(crate) fn of_helper(settings: &Settings, cancel: &'a CancelToken, on_event: OnEvent<'a>) -> Self {
+        Reporter { awaited: "the two parties", ..Self::of(Participant::Helper, settings, cancel, on_event) }
+    }
+
+    fn of(role: Participant, settings: &Settings, cancel: &'a CancelToken, on_event: OnEvent<'a>) -> Self {
+        let report = Report {
+            schema: report::SCHEMA,
+            outcome: "failed",
+            role: role.name(),
+            protocol: None,
+            reason: None,
+            security: settings.security.name(),
+            profile: settings.profile.name(),
+            started: now(),
+            ended: None,
+            keys: None,
+            session: None,
+            helper: None,
+            relay: None,
+            parties: None,
+            transcript: None,
+            input: None,
+            terms: BTreeMap::new(),
+            parameters: BTreeMap::new(),
+            learns: settings.learns.word(),
+            sizes: report::Sizes::default(),
+            confirmed: false,
+            matches: None,
+            result: None,
+            hints: Vec::new(),
+            bytes: Bytes::default(),
+            phases: Vec::new(),
+            peak_rss: None,
+            memory_bound: None,
+            base_ots: None,
+            parts: None,
+            spill: None,
+            error: None,
+            versions: Versions { vesica: env!("CARGO_PKG_VERSION"), wire: vesica_net::VERSION },
+        };
+        let state = State {
+            report,
+            phases: PhaseLog::start(),
+            course: Course::default(),
+            meters: Vec::new(),
+            past: Traffic::default(),
+            playing: Vec::new(),
+            attempts: 0,
+            parts_done: 0,
+            last_part: None,
+            total: 0,
+            last_progress: Instant::now(),
+            retrying: String::new(),
+            strangers: Strangers::default(),
+        };
+        let (state, done) = (Mutex::new(state), AtomicU64::new(0));
+        Reporter {
+            cancel,
+            on_event,
+            state,
+            done,
+            telling: Mutex::new(()),
+            my_key: None,
+            awaited: "the partner",
+        }
+    }
+
+    /// The same in a run through this relay, if there is one.
+    #[must_use]
+    pub(crate) fn with_relay(self, relay: Option<String>) -> Self {
+        self.state().report.relay = relay;
+        self
+    }
+
+    /// The same for a side that shows this key.
+    #[must_use]
+    pub(crate) fn with_key(self, my_key: Option<PublicKey>) -> Self {
+        Reporter { my_key, ..self }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn current(&self) -> Phase {
+        self.state().phases.current()
+    }
+
+    /// Progress of a pass over a file, in bytes.
+    pub(crate) fn bytes(&self, progress: vesica_table::Progress) -> ControlFlow<()> {
+        self.state().total = progress.total;
+        self.done.store(progress.done, Relaxed);
+        self.send_progress();
+        if self.cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Sends an event of progress, not too often.
+    fn send_progress(&self) {
+        let progress = {
+            let mut state = self.state();
+            if state.last_progress.elapsed() < PROGRESS_EVERY {
+                return;
+            }
+            state.last_progress = Instant::now();
+            state.progress(self.done.load(Relaxed))
+        };
+        (self.on_event)(&progress);
+    }
+
+    /// What the table was read from.
+    pub(crate) fn input(&self, input: InputReport) {
+        self.state().report.input = Some(input);
+    }
+
+    /// Digests of what went over the channel, which may have ended early.
+    pub(crate) fn transcript(&self, channel: &Connection) {
+        self.state().report.transcript = Some(transcript_of(channel));
+    }
+
+    /// A line for the screen.
+    pub(crate) fn notice(&self, message: String) {
+        (self.on_event)(&Event::Notice { message });
+    }
+
+    /// The input is a stream that has given no data for a while.
+    pub(crate) fn quiet_input(&self, input: &Path) {
+        let input = if input.as_os_str() == "-" { "standard input".into() } else { shown_path(input) };
+        let message = format!("no data from {input} yet; waiting for the program that writes it");
+        (self.on_event)(&Event::Notice { message });
+    }
+
+    pub(crate) fn net_event(&self, event: &NetEvent) {
+        self.net_event_of(self.awaited, event);
+    }
+
+    /// The same while `awaited` is waited for.
+    pub(crate) fn net_event_of(&self, awaited: &str, event: &NetEvent) {
+        let message = match event {
+            NetEvent::Listening(address) => {
+                let key = self.my_key.map(|key| key.to_string());
+                return (self.on_event)(&Event::Listening { address: address.to_string(), key });
+            }
+            NetEvent::Retrying { reason, .. } => {
+                let message = format!("waiting for {awaited}: {reason}");
+                // One message for each reason: there are many attempts.
+                if std::mem::replace(&mut self.state().retrying, message.clone()) == message {
+                    return;
+                }
+                message
+            }
+            NetEvent::StrangerDropped { from, reason } => {
+                let line = self.state().strangers.message(*from, reason, Instant::now());
+                let Some(line) = line else { return };
+                line.replace("the partner", awaited)
+            }
+            NetEvent::AtRelay { relay } => format!("at the relay {relay}; waiting for {awaited}"),
+            // `connected` sends the rest.
+            _ => return,
+        };
+        (self.on_event)(&Event::Notice { message });
+    }
+
+    pub(crate) fn connected(&self, channel: &Connection) {
+        let relayed = {
+            let mut state = self.state();
+            state.meters.push(channel.meter());
+            let keys = self.my_key.as_ref().zip(channel.peer_key());
+            state.report.keys =
+                keys.map(|(mine, partner)| Keys { mine: mine.to_string(), partner: partner.to_string() });
+            state.report.relay.is_some()
+        };
+        (self.on_event)(&Event::Connected {
+            address: channel.peer_address().map(|address| address.to_string()),
+            relayed,
+        });
+    }
+
+    /// The counts of the table, and the size of its set that the partner sees.
+    pub(crate) fn read(&self, counts: TableReport, shown_items: u64, settings: &Settings) {
+        self.state().report.sizes = report::Sizes {
+            rows: counts.rows,
+            items: counts.items,
+            nulls: counts.nulls,
+            invalid: counts.invalid,
+            duplicates: counts.duplicates,
+            shown_items: Some(shown_items),
+            peer_items: None,
+        };
+        self.hint(None);
+        hints::of_options(settings).into_iter().for_each(|hint| self.keep(hint));
+    }
+
+    /// A hint that the counts so far suggest, if there is one. Before the result is known, `matching` is none.
+    fn hint(&self, matching: Option<u64>) {
+        let hint = hints::of(&self.state().report.sizes, matching);
+        hint.into_iter().for_each(|hint| self.keep(hint));
+    }
+
+    /// Sends a hint at once, and keeps it for the report.
+    fn keep(&self, hint: String) {
+        self.state().report.hints.push(hint.clone());
+        self.notice(hint);
+    }
+
+    /// Warns of an output that may not fit on the disk. It is only a guess: some rows, or compressed ones, may need less.
+    pub(crate) fn room(&self, output: Option<&Output>, input_bytes: Option<u64>) {
+        if let (Some(output), Some(bytes)) = (output, input_bytes)
+            && let Some(room) = output.room()
+            && room < bytes
+        {
+            let message = format!(
+                "{}: {} are free there, and the input has {}; the rows will not fit if all of them match",
+                output.name(),
+                Amount(room),
+                Amount(bytes)
+            );
+            (self.on_event)(&Event::Notice { message });
+        }
+    }
+
+    /// Puts what was agreed into the report and announces it.
+    pub(crate) fn agreed(&self, agreed: &Agreed, terms: &Terms) {
+        let entry = agreed.protocol;
+        let parameters = agreed.parameters;
+        let shape = agreed.shape();
+        let mut state = self.state();
+        let steps = match agreed.parts {
+            Parts::ONE => entry.steps_of(agreed.role(), &shape),
+            _ => STEPS_OF_PARTS,
+        };
+        state.course.agreed(steps);
+        let report = &mut state.report;
+        report.session = Some(agreed.public_id());
+        report.protocol = Some(entry.name);
+        report.reason = Some(agreed.reason);
+        report.terms = terms.equal().iter().cloned().collect();
+        if let Ok(width) = MaskWidth::for_run(agreed.played(), &parameters) {
+            report.parameters.insert("mask_bits", width.bits().into());
+        }
+        if let Some(tested) = agreed.max_tested_keys(0) {
+            report.parameters.insert("max_tested_keys", tested.into());
+        }
+        report.profile = parameters.profile.name();
+        report.parameters.insert("level", parameters.level.into());
+        if let Some(sigma) = parameters.sigma {
+            report.parameters.insert("sigma", sigma.into());
+        }
+        if let Some(variant) = parameters.variant {
+            report.parameters.insert("variant", variant.name.into());
+        }
+        if parameters.paper {
+            report.parameters.insert("paper_parameters", true.into());
+        }
+        if let Some(most) = parameters.audit_max {
+            report.parameters.insert("audit_max", most.into());
+        }
+        if let Some(caveat) = parameters.caveat() {
+            report.parameters.insert("caveat", caveat.into());
+        }
+        report.result = Some(ResultReport::of(entry, &parameters, agreed.learns));
+        report.sizes.peer_items = Some(agreed.sizes.of(agreed.role().other()) as u64);
+        if entry.needs_allow_insecure() {
+            report.security = "none";
+        }
+        let security = report.security;
+        let keeps = *terms.base_ots() != CacheState::Disabled;
+        report.base_ots = keeps.then(|| agreed.base_ots.name());
+        drop(state);
+        self.announce(agreed, security, keeps);
+    }
+
+    /// Shows which protocol runs, and how secure it is.
+    fn announce(&self, agreed: &Agreed, security: &str, keeps_base_ots: bool) {
+        let (entry, level) = (agreed.protocol, agreed.parameters.level);
+        let notice = |message| (self.on_event)(&Event::Notice { message });
+        notice(format!("protocol {}: {}", entry.name, agreed.reason));
+        if agreed.parts != Parts::ONE {
+            let (parts, keys) = (agreed.parts.count(), agreed.played().of(agreed.role()));
+            notice(format!("parts: {parts}, each padded to {keys} of our keys"));
+        }
+        notice(match (entry.needs_allow_insecure(), security) {
+            (true, _) => {
+                format!("WARNING: {} is {}. It reveals {}", entry.name, entry.status.name(), entry.leakage)
+            }
+            (false, "semi-honest") => {
+                "security: holds against a curious partner that follows the protocol (semi-honest)".into()
+            }
+            (false, security) => format!("security: holds even if the partner cheats ({security})"),
+        });
+        if agreed.parts == Parts::ONE {
+            self.questions(agreed, 0);
+        }
+        if entry.has_helper() {
+            notice(
+                "helper: it learns both sizes and how many keys match; if it works with the partner, the two of them can \
+                 learn our keys"
+                    .into(),
+            );
+        }
+        if level < DEFAULT_LEVEL {
+            notice(format!(
+                "WARNING: level {level} is only for comparison with the papers: 2^{level} steps are within reach; \
+                 without `--level` a run has level {DEFAULT_LEVEL}"
+            ));
+        }
+        if keeps_base_ots {
+            notice(format!("base OTs: {}", agreed.base_ots));
+        }
+    }
+
+    /// The run failed, and the kept base OTs that it used were removed.
+    pub(crate) fn forgot_base_ots(&self) {
+        let message =
+            "the kept base OTs were removed, since the run failed; the next run makes new ones".into();
+        (self.on_event)(&Event::Notice { message });
+    }
+
+    /// Both sides have confirmed the run.
+    pub(crate) fn confirmed(&self) {
+        self.state().report.confirmed = true;
+    }
+
+    /// Whether both sides have confirmed the run.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.state().report.confirmed
+    }
+
+    /// The run found this; nothing on a side that does not learn it. A count is `exact` without noise.
+    pub(crate) fn found(&self, found: &Answered, exact: bool) {
+        let counts = found
+            .matches
+            .as_ref()
+            .map(|m| MatchCounts { items: m.items() as u64, rows: m.rows().len() as u64 });
+        let undecodable = found.payload.as_ref().map(|payload| payload.undecodable() as u64);
+        {
+            let report = &mut self.state().report;
+            report.matches = counts;
+            if let Some(result) = &mut report.result {
+                result.undecodable_rows = undecodable;
+                found.answer.iter().for_each(|answer| result.answered(answer));
+            }
+        }
+        let counted = match found.answer {
+            Some(Answer::Count(count)) if exact => u64::try_from(count).ok(),
+            _ => None,
+        };
+        if let Some(matching) = counts.map(|counts| counts.items).or(counted) {
+            self.hint(Some(matching));
+        }
+        if let Some(rows @ 1..) = undecodable {
+            self.keep(hints::undecodable(rows));
+        }
+    }
+
+    /// Completes the report and sends the last event.
+    pub(crate) fn end(&self, result: Result<Found, Error>) -> Ended {
+        let report = {
+            let mut state = self.state();
+            let traffic = state.traffic();
+            let mut report = state.report.clone();
+            report.outcome = if result.is_ok() { "done" } else { "failed" };
+            report.error = result.as_ref().err().cloned();
+            report.ended = Some(now());
+            report.bytes = traffic.into();
+            report.phases = state.phases.finish(traffic);
+            report.peak_rss = resources::peak_rss();
+            report
+        };
+        let boxed = Box::new(report.clone());
+        (self.on_event)(&if result.is_ok() {
+            Event::Done { report: boxed }
+        } else {
+            Event::Failed { report: boxed }
+        });
+        let (result, found) = match result {
+            Ok(mut found) => (Ok(found.result.matches.take()), found),
+            Err(error) => (Err(error), Found::default()),
+        };
+        let Found { result: found, numbers, batches, selected } = found;
+        Ended { report, result, answer: found.answer, payload: found.payload, batches, numbers, selected }
+    }
+}
+
+fn transcript_of(channel: &Connection) -> Transcript {
+    let Digests { sent, received } = channel.digests();
+    let [sent, received] = [sent, received].map(|digest| blake3::Hash::from_bytes(digest).to_hex());
+    Transcript { sent: sent.to_string(), received: received.to_string() }
+}
+
+/// The time by this machine's clock: UTC, as RFC 3339 writes it, to the millisecond.
+fn now() -> String {
+    DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// What went over two connections.
+fn sum(one: Traffic, other: Traffic) -> Traffic {
+    Traffic {
+        payload_sent: one.payload_sent + other.payload_sent,
+        payload_received: one.payload_received + other.payload_received,
+        wire_sent: one.wire_sent + other.wire_sent,
+        wire_received: one.wire_received + other.wire_received,
+    }
+}
+
+impl State {
+    /// The event for so much of the current phase.
+    fn progress(&self, done: u64) -> Event {
+        let completion = self.course.completion(done, self.total);
+        let (share, left_s) = (
+            completion.map(|completion| completion.share),
+            completion.and_then(|completion| completion.left_s),
+        );
+        Event::Progress { done, total: self.total, share, left_s }
+    }
+
+    fn traffic(&self) -> Traffic {
+        let playing = self.playing.iter().map(|(_, meter)| meter);
+        self.meters.iter().chain(playing).map(Meter::traffic).fold(self.past, sum)
+    }
+}
+
+impl Progress for Reporter<'_> {
+    fn phase(&self, phase: Phase, total: u64) {
+        let mut state = self.state();
+        let traffic = state.traffic();
+        state.phases.enter(phase, traffic);
+        state.course.enter(phase);
+        state.total = total;
+        self.done.store(0, Relaxed);
+        let (step, steps) = state.course.step();
+        drop(state);
+        (self.on_event)(&Event::Phase { name: phase.name(), words: phase.words(), step, steps, total });
+    }
+
+    fn attribute_time(&self, phase: Option<Phase>) {
+        let mut state = self.state();
+        let traffic = state.traffic();
+        state.phases.attribute_time(phase, traffic);
+    }
+
+    fn advance(&self, units: u64) {
+        self.done.fetch_add(units, Relaxed);
+        self.send_progress();
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+}

@@ -1,0 +1,17 @@
+//! What a run is asked for, what it ends with, and what it may take: no connection and no thread.
+
+pub mod auto;
+pub mod base_ots;
+pub(crate) mod ended;
+pub(crate) mod error;
+pub(crate) mod match_numbers;
+pub mod memory;
+pub(crate) mod parts;
+pub(crate) mod randomness;
+pub mod report;
+pub mod resources;
+pub mod results;
+pub mod settings;
+pub(crate) mod system;
+pub(crate) mod tables;
+pub mod terms;

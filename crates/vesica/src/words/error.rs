@@ -1,0 +1,207 @@
+//! The one error of a whole run, and the one table from it to exit codes.
+//!
+//! An error says which side is at fault, in which phase, what happened and what to do; it never holds an identifier of
+//! either table. The same words go to the screen, into the report and into the Python exception.
+
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde::Serialize;
+use vesica_protocols::{Participant, Phase};
+
+use crate::words::system::exhausted;
+
+/// For a failure after the exchange.
+pub(crate) const SEEN_THROUGH: &str =
+    "the exchange was complete and the partner has ended well; start both sides again to get this result";
+pub(crate) const REPORT_A_BUG: &str =
+    "this should not happen: run again, and report this message if it happens again";
+
+/// Who can do something about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// This side.
+    Ours,
+    /// The partner's side.
+    Partner,
+    /// The helper's side, in a run of three.
+    Helper,
+    /// The receiver's side, as the helper sees it.
+    Receiver,
+    /// The sender's side, as the helper sees it.
+    Sender,
+    /// The relay between the two sides.
+    Relay,
+    /// Both sides, together.
+    Both,
+}
+
+impl From<Participant> for Side {
+    fn from(who: Participant) -> Self {
+        match who {
+            Participant::Receiver => Side::Receiver,
+            Participant::Sender => Side::Sender,
+            Participant::Helper => Side::Helper,
+        }
+    }
+}
+
+/// What kind of failure it is; each has one exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Wrong usage, bad identity, an address that cannot be bound.
+    Usage,
+    /// A file, column or value that is absent, unreadable or invalid.
+    Input,
+    /// The partner cannot be reached, fell silent, closed, or failed for a reason of its own.
+    Partner,
+    /// A fault of this program.
+    Internal,
+    /// The result could not be written.
+    Output,
+    /// Authenticated bytes that do not decode, a failed check.
+    Protocol,
+    /// The partner is not who we expect, or terms, version or limits differ.
+    Refused,
+    /// The system gave no memory, thread or descriptor.
+    Resources,
+    /// Interrupted by the user.
+    Interrupted,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 9] = [
+        Kind::Usage,
+        Kind::Input,
+        Kind::Partner,
+        Kind::Internal,
+        Kind::Resources,
+        Kind::Output,
+        Kind::Protocol,
+        Kind::Refused,
+        Kind::Interrupted,
+    ];
+
+    /// The exit code of the program, and the class that Python raises. (Termination by a signal other than interruption is
+    /// the caller's to tell: 143.)
+    const fn ends(self) -> (u8, &'static str) {
+        match self {
+            Kind::Usage => (64, "UsageError"),
+            Kind::Input => (65, "InputError"),
+            Kind::Partner => (69, "PartnerError"),
+            Kind::Internal => (70, "InternalError"),
+            Kind::Resources => (71, "ResourceError"),
+            Kind::Output => (74, "OutputError"),
+            Kind::Protocol => (76, "ProtocolError"),
+            Kind::Refused => (77, "RefusedError"),
+            Kind::Interrupted => (130, "Cancelled"),
+        }
+    }
+
+    /// The exit code of the program.
+    pub const fn exit_code(self) -> u8 {
+        self.ends().0
+    }
+
+    /// The class of the Python package's exception.
+    pub const fn exception(self) -> &'static str {
+        self.ends().1
+    }
+}
+
+/// A run that did not end with a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Error {
+    /// Who can do something about it.
+    pub side: Side,
+    /// When it happened.
+    #[serde(serialize_with = "phase_name")]
+    pub phase: Phase,
+    /// What kind of failure it is.
+    pub kind: Kind,
+    /// What happened.
+    pub message: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+fn phase_name<S: serde::Serializer>(phase: &Phase, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(phase.name())
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let side = match self.side {
+            Side::Ours => "on this side",
+            Side::Partner => "on the partner's side",
+            Side::Helper => "on the helper's side",
+            Side::Receiver => "on the receiver's side",
+            Side::Sender => "on the sender's side",
+            Side::Relay => "at the relay",
+            Side::Both => "between the two sides",
+        };
+        write!(f, "{}\n  where: {side}, phase {}\n  what to do: {}", self.message, self.phase, self.remedy)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// Wrong arguments, found before the run or on reading the table.
+    pub fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Error {
+            side: Side::Ours,
+            phase: Phase::Prepare,
+            kind: Kind::Usage,
+            message: message.into(),
+            remedy: remedy.into(),
+        }
+    }
+
+    /// The system refused memory, a thread, a descriptor or the like; `source` is its error.
+    pub fn resources(phase: Phase, what: &str, source: &io::Error) -> Self {
+        let (kind, remedy) = match exhausted(source) {
+            Some(remedy) => (Kind::Resources, remedy),
+            None => (Kind::Internal, REPORT_A_BUG),
+        };
+        Error { side: Side::Ours, phase, kind, message: format!("{what}: {source}"), remedy: remedy.into() }
+    }
+
+    /// The caller cancelled.
+    pub fn interrupted(phase: Phase) -> Self {
+        let remedy = match phase {
+            Phase::Write => format!("{SEEN_THROUGH}; no file was written here"),
+            _ => "start both sides again; nothing was written here".into(),
+        };
+        let message = "the run was interrupted".into();
+        Error { side: Side::Ours, phase, kind: Kind::Interrupted, message, remedy }
+    }
+}
+
+/// Runs `play`, and turns a panic into an error. The error does not repeat the panic's words, which could hold a value of a
+/// table. After a panic nothing is used again that the run used.
+pub fn caught<T>(play: impl FnOnce() -> T) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(play)).map_err(|_| Error {
+        side: Side::Ours,
+        phase: Phase::Prepare,
+        kind: Kind::Internal,
+        message: "an internal error of this program".into(),
+        remedy: "please report it, with the steps that led to it; nothing more is written".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_fault_of_ours_and_its_words_are_not_repeated() {
+        let error = caught(|| panic!("PLANTED, expected on this test's screen")).unwrap_err();
+        assert!(error.kind == Kind::Internal && !error.to_string().contains("PLANTED"), "{error}");
+        assert_eq!(caught(|| 7), Ok(7));
+    }
+}

@@ -1,0 +1,428 @@
+//! The results that a run can give, as users ask for them: rows, rows with a payload, a count, whether a count reaches a
+//! number, sums. Both sides ask for the same.
+
+use serde::Serialize;
+use vesica_protocols::registry::Entry;
+use vesica_protocols::{
+    Learns, MOST_PAYLOAD_BYTES, MOST_SUMS, Misuse, Noise, Outcome, Parameters, Payloads, ResultKind, Role,
+};
+use vesica_table::{Attach, Attached, Cell, PayloadRows};
+
+use crate::words::error::Error;
+use crate::words::settings::{Settings, Word};
+
+/// The width of a payload where nothing else is asked for.
+pub const USUAL_PAYLOAD_BYTES: u32 = 64;
+
+/// `--result`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum ResultChoice {
+    /// The matching rows.
+    #[default]
+    Rows,
+    /// How many keys match.
+    Count,
+    /// Sums of the sender's columns over the matching keys.
+    Sum,
+}
+
+impl Word for ResultChoice {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("rows", ResultChoice::Rows), ("count", ResultChoice::Count), ("sum", ResultChoice::Sum)];
+}
+
+/// What the run gives, and what limits it. All of it is agreed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ResultOptions {
+    /// Rows, a count, or sums.
+    pub result: ResultChoice,
+    /// For sums: the sender's columns.
+    pub value: Vec<String>,
+    /// For a count: show only whether it is at least this. Both sides learn it.
+    pub at_least: Option<u64>,
+    /// For rows: the sender's columns that the receiver's matching rows get.
+    pub payload: Vec<String>,
+    /// Bytes of a row's payload at most; none: [`USUAL_PAYLOAD_BYTES`].
+    pub payload_bytes: Option<u32>,
+    /// For a count and sums: fewer matching keys are refused.
+    pub min_matches: Option<u64>,
+    /// For a count: noise that each side adds.
+    pub noise: Option<Noise>,
+}
+
+impl ResultOptions {
+    /// Bytes of a row's payload at most.
+    pub fn payload_width(&self) -> u32 {
+        self.payload_bytes.unwrap_or(USUAL_PAYLOAD_BYTES)
+    }
+
+    /// The result that a protocol must give.
+    pub fn kind(&self) -> ResultKind {
+        match (self.result, self.at_least) {
+            (ResultChoice::Rows, _) if self.payload.is_empty() => ResultKind::Rows,
+            (ResultChoice::Rows, _) => ResultKind::Payload { bytes: self.payload_width() },
+            (ResultChoice::Count, None) => ResultKind::Count,
+            (ResultChoice::Count, Some(least)) => ResultKind::AtLeast(least),
+            (ResultChoice::Sum, _) => {
+                ResultKind::Sums { columns: u8::try_from(self.value.len()).unwrap_or(u8::MAX) }
+            }
+        }
+    }
+
+    /// The columns that go with a sender's keys.
+    pub(crate) fn attach(&self, role: Role) -> Attach {
+        match (role, self.kind()) {
+            (Role::Sender, ResultKind::Sums { .. }) => Attach::Values(self.value.clone()),
+            (Role::Sender, ResultKind::Payload { bytes }) => {
+                Attach::Payload { columns: self.payload.clone(), bytes: bytes as usize }
+            }
+            _ => Attach::Nothing,
+        }
+    }
+
+    /// The options that are given and do not go together.
+    pub(crate) fn check(&self, settings: &Settings) -> Result<(), Error> {
+        let kind = self.kind();
+        let refused = |message: &str, remedy: &str| Err(Error::usage(message, remedy));
+        let given = |given: bool, option: &str, needs: &str| match given {
+            true => refused(
+                &format!("`{option}` goes with {needs} only"),
+                &format!("leave out `{option}`, or ask for {needs}, on both sides"),
+            ),
+            false => Ok(()),
+        };
+        let (rows, count) = (self.result == ResultChoice::Rows, self.result == ResultChoice::Count);
+        given(!self.value.is_empty() && self.result != ResultChoice::Sum, "--value", "`--result sum`")?;
+        given(self.at_least.is_some() && !count, "--at-least", "`--result count`")?;
+        given(!self.payload.is_empty() && !rows, "--payload", "`--result rows`")?;
+        given(self.payload_bytes.is_some() && self.payload.is_empty(), "--payload-bytes", "`--payload`")?;
+        let totals = "`--result count` (without `--at-least`) or `--result sum`";
+        given(self.min_matches.is_some() && !kind.takes_minimum(), "--min-matches", totals)?;
+        given(self.noise.is_some() && !kind.takes_noise(), "--noise", "`--result count`")?;
+        given(settings.match_id && !rows, "--match-id", "`--result rows`")?;
+        let alone = "`--result rows` without `--payload`";
+        given(settings.audit_max.is_some() && kind != ResultKind::Rows, "--audit-max", alone)?;
+        if kind == (ResultKind::Sums { columns: 0 }) {
+            return refused(
+                "`--result sum` needs columns to sum",
+                "name columns of the sender, on both sides, with `--value`",
+            );
+        }
+        if self.at_least == Some(0) {
+            return refused("every count is at least 0", "give `--at-least` 1 or more");
+        }
+        for (option, columns) in [("--value", &self.value), ("--payload", &self.payload)] {
+            if (1..columns.len()).any(|at| columns[..at].contains(&columns[at])) {
+                return refused(&format!("`{option}` names a column twice"), "name each column once");
+            }
+        }
+        match kind {
+            ResultKind::Sums { .. } if !kind.fits() => refused(
+                &format!("a run gives at most {MOST_SUMS} sums"),
+                "give fewer `--value`, and sum the other columns in another run",
+            ),
+            _ if !kind.fits() => refused(
+                &format!("`--payload-bytes` is from 1 to {MOST_PAYLOAD_BYTES}"),
+                "give another `--payload-bytes`",
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Settings {
+    /// Checks that the options for the result go together.
+    pub fn check(&self) -> Result<(), Error> {
+        self.result.check(self)
+    }
+
+    /// Whether a party in this role learns the result.
+    pub fn learns_result(&self, role: Role) -> bool {
+        role == Role::Receiver
+            || self.learns == Learns::Both
+            || matches!(self.result.kind(), ResultKind::AtLeast(_))
+    }
+}
+
+/// ε as a user writes it: `0.5`, at most 20, and at most three digits after the point.
+pub fn noise(text: &str) -> Result<Noise, String> {
+    let read = || {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !digits(whole) || !digits(fraction) || fraction.len() > 3 || whole.len() > 2 {
+            return None;
+        }
+        let thousandths = format!("{whole}{fraction:0<3}").parse().ok()?;
+        Noise::of_thousandths(thousandths)
+    };
+    read().ok_or_else(|| "write a number from 0.001 to 20, with at most three digits after the point".into())
+}
+
+/// ε as it is read.
+pub(crate) fn shown(noise: Noise) -> String {
+    let (whole, fraction) = (noise.thousandths() / 1000, noise.thousandths() % 1000);
+    let text = format!("{whole}.{fraction:03}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A result that is not rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// How many keys match; below 0 only with noise.
+    Count(i64),
+    /// Whether as many keys match as was asked.
+    AtLeast(bool),
+    /// Each sum with the name of its column, in the order of `--value`.
+    Sums(Vec<(String, u128)>),
+}
+
+impl Answer {
+    /// The answer as a table of one row: names and values.
+    pub(crate) fn row(&self) -> Vec<(String, Cell)> {
+        match self {
+            Answer::Count(count) => vec![("matches".to_owned(), Cell::Integer(*count))],
+            Answer::AtLeast(reached) => vec![("at_least".to_owned(), Cell::Truth(*reached))],
+            Answer::Sums(sums) => sums.iter().map(|(name, sum)| (name.clone(), Cell::Number(*sum))).collect(),
+        }
+    }
+}
+
+/// A party's result, ready to be written.
+#[derive(Default)]
+pub(crate) struct Answered {
+    pub(crate) matches: Option<vesica_encode::items::Matches>,
+    pub(crate) payload: Option<PayloadRows>,
+    pub(crate) answer: Option<Answer>,
+}
+
+impl Answered {
+    /// Of what the protocol ended with.
+    ///
+    /// # Errors
+    /// The payload is not a block for each matching row.
+    pub(crate) fn of(outcome: Outcome, options: &ResultOptions) -> Result<Self, Misuse> {
+        Ok(match outcome {
+            Outcome::Matches(matches) => Answered { matches: Some(matches), ..Answered::default() },
+            Outcome::Payloads(matched) => {
+                let (matches, blocks, of_row) = matched.into_parts();
+                let width = blocks.width();
+                let payload = PayloadRows::new(options.payload.clone(), width, blocks.into_bytes(), of_row);
+                let payload = Some(payload.ok_or(Misuse::UnfitAttached)?);
+                Answered { matches: Some(matches), payload, answer: None }
+            }
+            Outcome::Count(count) => Answer::Count(count).into(),
+            Outcome::AtLeast(reached) => Answer::AtLeast(reached).into(),
+            Outcome::Sums(sums) => Answer::Sums(options.value.iter().cloned().zip(sums).collect()).into(),
+        })
+    }
+}
+
+impl From<Answer> for Answered {
+    fn from(answer: Answer) -> Self {
+        Answered { answer: Some(answer), ..Answered::default() }
+    }
+}
+
+/// What a sender attaches to its items, as a protocol takes it.
+pub(crate) enum Attachments {
+    Nothing,
+    Values(Vec<Vec<u64>>),
+    Payloads(Payloads),
+}
+
+impl Attachments {
+    pub(crate) fn of(attached: Attached) -> Result<Self, Misuse> {
+        Ok(match attached {
+            Attached::Nothing => Attachments::Nothing,
+            Attached::Values(columns) => Attachments::Values(columns),
+            Attached::Payloads { blocks, width } => {
+                Attachments::Payloads(Payloads::new(width, blocks).ok_or(Misuse::UnfitAttached)?)
+            }
+        })
+    }
+
+    pub(crate) fn lend(&self) -> vesica_protocols::Attached<'_> {
+        match self {
+            Attachments::Nothing => vesica_protocols::Attached::Nothing,
+            Attachments::Values(columns) => vesica_protocols::Attached::Values(columns),
+            Attachments::Payloads(payloads) => vesica_protocols::Attached::Payloads(payloads),
+        }
+    }
+}
+
+/// The result in a report: what it is, what each side learns by it, and what it says that is not rows.
+#[derive(Debug, Clone, Serialize)]
+pub struct ResultReport {
+    /// `rows`, `payload`, `count`, `at-least` or `sum`.
+    pub kind: &'static str,
+    /// What the receiver learns.
+    pub receiver_learns: Vec<String>,
+    /// What the sender learns.
+    pub sender_learns: Vec<String>,
+    /// How many keys match, for a party that learns a count.
+    pub count: Option<i64>,
+    /// Whether as many keys match as was asked, if that is the result.
+    pub at_least: Option<bool>,
+    /// The sums, for a party that learns them.
+    pub sums: Option<Vec<SumReport>>,
+    /// Matching rows whose payload does not decode, so that its fields are empty; for a party that gets payloads.
+    pub undecodable_rows: Option<u64>,
+}
+
+/// A sum in a report.
+#[derive(Debug, Clone, Serialize)]
+pub struct SumReport {
+    /// The sender's column.
+    pub column: String,
+    /// The sum, in digits: programs that read JSON numbers as floats round those above 2^53.
+    pub sum: String,
+}
+
+impl ResultReport {
+    /// Of a run whose result is not known yet.
+    pub(crate) fn of(entry: &Entry, parameters: &Parameters, learns: Learns) -> Self {
+        let [receiver_learns, sender_learns] = learnt(entry, parameters, learns);
+        let kind = parameters.result.name().name();
+        let (count, at_least, sums, undecodable_rows) = (None, None, None, None);
+        ResultReport { kind, receiver_learns, sender_learns, count, at_least, sums, undecodable_rows }
+    }
+
+    /// The same with the answer.
+    pub(crate) fn answered(&mut self, answer: &Answer) {
+        match answer {
+            Answer::Count(count) => self.count = Some(*count),
+            Answer::AtLeast(reached) => self.at_least = Some(*reached),
+            Answer::Sums(sums) => {
+                let sum = |(column, sum): &(String, u128)| SumReport {
+                    column: column.clone(),
+                    sum: sum.to_string(),
+                };
+                self.sums = Some(sums.iter().map(sum).collect());
+            }
+        }
+    }
+}
+
+/// What the receiver and the sender learn by a run.
+fn learnt(entry: &Entry, parameters: &Parameters, learns: Learns) -> [Vec<String>; 2] {
+    let noisy = parameters.noise.is_some();
+    let which = "which of its own rows match".to_owned();
+    let result = match parameters.result {
+        ResultKind::Rows => which.clone(),
+        ResultKind::Payload { .. } => {
+            format!("{which}, and the agreed columns of the sender's rows that match them")
+        }
+        ResultKind::Count if noisy => "how many keys match, with noise".to_owned(),
+        ResultKind::Count => "how many keys match".to_owned(),
+        ResultKind::AtLeast(least) if noisy => {
+            format!("whether at least {least} keys match, by a count with noise")
+        }
+        ResultKind::AtLeast(least) => format!("whether at least {least} keys match"),
+        ResultKind::Sums { .. } => "the sums of the agreed columns over the keys that match".to_owned(),
+    };
+    let mut both = vec!["the size of the partner's set, padding included".to_owned()];
+    if parameters.min_matches > 0 {
+        let judged = if noisy { ", by a count with noise" } else { "" };
+        both.push(format!("whether at least {} keys match{judged}", parameters.min_matches));
+    }
+    if let Some(most) = parameters.audit_max {
+        both.push(format!("whether more than {most} keys match"));
+    }
+    if entry.needs_allow_insecure() {
+        both.push(entry.leakage.to_owned());
+    }
+    let sender = match parameters.result {
+        ResultKind::AtLeast(_) => Some(result.clone()),
+        _ if learns == Learns::Receiver => None,
+        ResultKind::Payload { .. } => Some(which),
+        _ => Some(result.clone()),
+    };
+    let with = |result: Option<String>| both.iter().cloned().chain(result).collect();
+    [with(Some(result)), with(sender)]
+}
+
+#[cfg(test)]
+mod tests {
+    use vesica_protocols::registry;
+
+    use super::*;
+
+    fn columns(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn noise_is_read_and_shown() {
+        for (text, thousandths) in
+            [("0.5", 500), ("1", 1000), ("0.001", 1), ("20", 20_000), ("12.34", 12_340)]
+        {
+            let read = noise(text).unwrap();
+            assert_eq!((read.thousandths(), shown(read)), (thousandths, text.to_owned()));
+        }
+        assert_eq!(noise("1.0").map(shown), Ok("1".into()));
+        for bad in ["", "0", "0.0", "-1", "20.001", "0.0001", ".5", "5.", "1e3", "100", "NaN", "١"] {
+            assert!(noise(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn options_that_do_not_go_together_are_refused_by_name() {
+        let usual = ResultOptions::default();
+        let sum = ResultOptions { result: ResultChoice::Sum, value: columns(&["a"]), ..usual.clone() };
+        let count = ResultOptions { result: ResultChoice::Count, ..usual.clone() };
+        let rows = ResultOptions { payload: columns(&["a"]), ..usual.clone() };
+        let least = ResultOptions { at_least: Some(5), ..count.clone() };
+        let error = |options: &ResultOptions| options.check(&Settings::default()).err();
+        for fine in [&usual, &sum, &count, &rows, &least] {
+            assert_eq!(error(fine), None, "{fine:?}");
+        }
+        let few = Some(5);
+        for (options, named) in [
+            (ResultOptions { value: columns(&["a"]), ..count.clone() }, "`--value`"),
+            (ResultOptions { value: vec![], ..sum.clone() }, "`--value`"),
+            (ResultOptions { value: columns(&["a", "b", "a"]), ..sum.clone() }, "`--value`"),
+            (ResultOptions { value: (0..17).map(|n| n.to_string()).collect(), ..sum.clone() }, "`--value`"),
+            (ResultOptions { at_least: few, ..sum.clone() }, "`--at-least`"),
+            (ResultOptions { at_least: few, ..usual.clone() }, "`--at-least`"),
+            (ResultOptions { at_least: Some(0), ..count.clone() }, "`--at-least`"),
+            (ResultOptions { payload: columns(&["a"]), ..count.clone() }, "`--payload`"),
+            (ResultOptions { payload: columns(&["a", "a"]), ..usual.clone() }, "`--payload`"),
+            (ResultOptions { payload_bytes: Some(9), ..usual.clone() }, "`--payload-bytes`"),
+            (ResultOptions { payload_bytes: Some(0), ..rows.clone() }, "`--payload-bytes`"),
+            (ResultOptions { payload_bytes: Some(65_537), ..rows.clone() }, "`--payload-bytes`"),
+            (ResultOptions { min_matches: few, ..usual.clone() }, "`--min-matches`"),
+            (ResultOptions { min_matches: few, ..rows.clone() }, "`--min-matches`"),
+            (ResultOptions { min_matches: few, ..least.clone() }, "`--min-matches`"),
+            (ResultOptions { noise: Noise::of_thousandths(5), ..sum.clone() }, "`--noise`"),
+            (ResultOptions { noise: Noise::of_thousandths(5), ..usual.clone() }, "`--noise`"),
+        ] {
+            let error = error(&options).unwrap();
+            assert!(error.to_string().contains(named), "{options:?}: {error}");
+            assert_eq!(error.kind.exit_code(), 64);
+        }
+        let settings = Settings { match_id: true, audit_max: few, ..Settings::default() };
+        assert!(count.check(&settings).unwrap_err().to_string().contains("`--match-id`"));
+        assert!(rows.check(&settings).unwrap_err().to_string().contains("`--audit-max`"));
+    }
+
+    #[test]
+    fn each_side_is_told_what_both_learn() {
+        let entry = registry::find("vole").unwrap();
+        let all = |result, min_matches, learns| {
+            learnt(entry, &Parameters { result, min_matches, ..Parameters::default() }, learns)
+        };
+        let size = "the size of the partner's set, padding included";
+        let [receiver, sender] = all(ResultKind::Rows, 0, Learns::Receiver);
+        assert_eq!(receiver, [size, "which of its own rows match"]);
+        assert_eq!(sender, [size]);
+        let [receiver, sender] = all(ResultKind::Count, 7, Learns::Receiver);
+        assert_eq!(receiver, [size, "whether at least 7 keys match", "how many keys match"]);
+        assert_eq!(sender, receiver[..2]);
+        let [receiver, sender] = all(ResultKind::AtLeast(9), 0, Learns::Receiver);
+        assert_eq!((receiver.len(), &receiver), (2, &sender));
+        let [_, sender] = all(ResultKind::Payload { bytes: 9 }, 0, Learns::Both);
+        assert_eq!(sender, [size, "which of its own rows match"]);
+        let [_, sender] = all(ResultKind::Sums { columns: 1 }, 0, Learns::Receiver);
+        assert_eq!(sender, [size]);
+    }
+}
