@@ -14,7 +14,9 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         match path.is_dir() {
             true if name != "tests" => sources(&path, found),
-            false if name.ends_with(".rs") && !["tests.rs", "testing.rs"].contains(&&*name) => found.push(path),
+            false if name.ends_with(".rs") && !["tests.rs", "testing.rs"].contains(&&*name) => {
+                found.push(path)
+            }
             _ => {}
         }
     }

@@ -10,7 +10,7 @@ use crate::session::local_state::padded;
 use crate::session::reporter::Reporter;
 use crate::words::error::Error;
 use crate::words::memory::Source;
-use crate::words::memory::disk::MemoryPlan;
+use crate::words::memory_use::disk::MemoryPlan;
 use crate::words::settings::Settings;
 use crate::words::tables::Destination;
 use crate::words::terms::Terms;

@@ -28,7 +28,7 @@ use crate::session::{self, Agreed, SessionError};
 use crate::words::ended::{Ended, Found};
 use crate::words::error::Error;
 use crate::words::memory::Budget;
-use crate::words::memory::side::{KeysAt, PROCESS_BYTES, SideMemory, TABLE_BYTES_PER_ROW};
+use crate::words::memory_use::side::{KeysAt, PROCESS_BYTES, SideMemory, TABLE_BYTES_PER_ROW};
 use crate::words::parts::{Parts, PartsError};
 use crate::words::report::{Event, InputReport, OnEvent};
 use crate::words::results::{Answered, Attachments, ResultChoice};
@@ -261,11 +261,12 @@ fn play_parts(
         return Err(Error::session(Phase::Agree, &error.into()));
     };
     let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
-    let conduct = parts::Conduct { threads: settings.threads(), lanes, options, reporter };
-    let selected = parts::play(&agreed, keys, channel, links.as_mut(), &conduct, rng).map_err(|error| {
-        let error = Error::session(reporter.current(), &error);
-        if reporter.is_confirmed() { error.seen_through() } else { error }
-    })?;
+    let play_options = parts::PlayOptions { threads: settings.threads(), lanes, options, reporter };
+    let selected =
+        parts::play(&agreed, keys, channel, links.as_mut(), &play_options, rng).map_err(|error| {
+            let error = Error::session(reporter.current(), &error);
+            if reporter.is_confirmed() { error.seen_through() } else { error }
+        })?;
     Ok((agreed, selected))
 }
 

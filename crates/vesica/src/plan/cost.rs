@@ -10,7 +10,7 @@ use vesica_protocols::{Learns, Participant, ResultKind, Role, Sizes};
 
 use crate::words::auto::{self, PlanError};
 use crate::words::memory::Bytes;
-use crate::words::memory::side::{KeysAt, PartCosts, RunCosts, SideMemory, of_protocol};
+use crate::words::memory_use::side::{KeysAt, PartCosts, RunCosts, SideMemory, of_protocol};
 use crate::words::parts::{self, Parts, questions};
 use crate::words::settings::{self, Wanted};
 

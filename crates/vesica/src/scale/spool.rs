@@ -31,7 +31,7 @@ use vesica_table::{Input, Progress, Request, RowSink, Table, TableError};
 
 use crate::words::error::{Error, Kind, REPORT_A_BUG, Side};
 use crate::words::memory::Bytes;
-use crate::words::memory::disk::{BUCKET_BITS, BUCKETS, MemoryPlan, ROW, bytes_on_disk};
+use crate::words::memory_use::disk::{BUCKET_BITS, BUCKETS, MemoryPlan, ROW, bytes_on_disk};
 
 mod count;
 mod distinct;

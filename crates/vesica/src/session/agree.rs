@@ -11,7 +11,7 @@ use super::error::SessionError;
 use super::kind::{PART, RUN, TAKEN_UP};
 use crate::words::auto;
 use crate::words::base_ots::BaseOts;
-use crate::words::memory::side::{PartCosts, part_costs};
+use crate::words::memory_use::side::{PartCosts, part_costs};
 use crate::words::parts::questions::{self, Side};
 use crate::words::parts::{self, Parts, PartsError};
 use crate::words::settings::Wanted;

@@ -15,7 +15,7 @@ use crate::words::auto;
 use crate::words::base_ots::BaseOts;
 use crate::words::match_numbers;
 use crate::words::memory::Budget;
-use crate::words::memory::side::{PartCosts, RunCosts, of_protocol};
+use crate::words::memory_use::side::{PartCosts, RunCosts, of_protocol};
 use crate::words::parts::{self, Parts, questions};
 
 /// What both sides agreed on.

@@ -15,7 +15,7 @@ use crate::session::links::Links;
 use crate::session::met::Met;
 use crate::session::reporter::Reporter;
 use crate::words::error::Error;
-use crate::words::memory::side::{CostsOfPart, KeysAt, SideMemory};
+use crate::words::memory_use::side::{CostsOfPart, KeysAt, SideMemory};
 use crate::words::results::Attachments;
 use crate::words::settings::Settings;
 use crate::words::terms::Terms;

@@ -3,16 +3,11 @@
 //! The available memory is the least of three figures: what the machine has free, what the control groups of this process
 //! (v1 and v2) leave, and what its limit on address space leaves. Memory that the process already holds counts as available.
 
-pub(crate) mod disk;
-pub(crate) mod side;
-
 use std::fmt;
 use std::fs;
 use std::path::Path;
 
 use crate::words::system::address_space;
-
-pub use side::{SPLIT_BYTES_PER_ROW, TABLE_BYTES_PER_ROW};
 
 /// The share of the available memory that a run may use by default, in percent.
 ///

@@ -9,7 +9,7 @@ use vesica_protocols::{
 use vesica_table::{Attach, Attached, Cell, PayloadRows};
 
 use crate::words::error::Error;
-use crate::words::settings::{Settings, Word};
+use crate::words::word::Word;
 
 /// The width of a payload where nothing else is asked for.
 pub const USUAL_PAYLOAD_BYTES: u32 = 64;
@@ -81,7 +81,7 @@ impl ResultOptions {
     }
 
     /// The options that are given and do not go together.
-    pub(crate) fn check(&self, settings: &Settings) -> Result<(), Error> {
+    pub(crate) fn check(&self, match_id: bool, audit_max: Option<u64>) -> Result<(), Error> {
         let kind = self.kind();
         let refused = |message: &str, remedy: &str| Err(Error::usage(message, remedy));
         let given = |given: bool, option: &str, needs: &str| match given {
@@ -99,9 +99,9 @@ impl ResultOptions {
         let totals = "`--result count` (without `--at-least`) or `--result sum`";
         given(self.min_matches.is_some() && !kind.takes_minimum(), "--min-matches", totals)?;
         given(self.noise.is_some() && !kind.takes_noise(), "--noise", "`--result count`")?;
-        given(settings.match_id && !rows, "--match-id", "`--result rows`")?;
+        given(match_id && !rows, "--match-id", "`--result rows`")?;
         let alone = "`--result rows` without `--payload`";
-        given(settings.audit_max.is_some() && kind != ResultKind::Rows, "--audit-max", alone)?;
+        given(audit_max.is_some() && kind != ResultKind::Rows, "--audit-max", alone)?;
         if kind == (ResultKind::Sums { columns: 0 }) {
             return refused(
                 "`--result sum` needs columns to sum",
@@ -127,20 +127,6 @@ impl ResultOptions {
             ),
             _ => Ok(()),
         }
-    }
-}
-
-impl Settings {
-    /// Checks that the options for the result go together.
-    pub fn check(&self) -> Result<(), Error> {
-        self.result.check(self)
-    }
-
-    /// Whether a party in this role learns the result.
-    pub fn learns_result(&self, role: Role) -> bool {
-        role == Role::Receiver
-            || self.learns == Learns::Both
-            || matches!(self.result.kind(), ResultKind::AtLeast(_))
     }
 }
 
@@ -372,7 +358,7 @@ mod tests {
         let count = ResultOptions { result: ResultChoice::Count, ..usual.clone() };
         let rows = ResultOptions { payload: columns(&["a"]), ..usual.clone() };
         let least = ResultOptions { at_least: Some(5), ..count.clone() };
-        let error = |options: &ResultOptions| options.check(&Settings::default()).err();
+        let error = |options: &ResultOptions| options.check(false, None).err();
         for fine in [&usual, &sum, &count, &rows, &least] {
             assert_eq!(error(fine), None, "{fine:?}");
         }
@@ -400,9 +386,8 @@ mod tests {
             assert!(error.to_string().contains(named), "{options:?}: {error}");
             assert_eq!(error.kind.exit_code(), 64);
         }
-        let settings = Settings { match_id: true, audit_max: few, ..Settings::default() };
-        assert!(count.check(&settings).unwrap_err().to_string().contains("`--match-id`"));
-        assert!(rows.check(&settings).unwrap_err().to_string().contains("`--audit-max`"));
+        assert!(count.check(true, few).unwrap_err().to_string().contains("`--match-id`"));
+        assert!(rows.check(true, few).unwrap_err().to_string().contains("`--audit-max`"));
     }
 
     #[test]

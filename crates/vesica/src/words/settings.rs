@@ -8,12 +8,14 @@ use serde::Serialize;
 use vesica_encode::items::{Encoding, OnDuplicates};
 use vesica_protocols::registry::Security;
 use vesica_protocols::{
-    DEFAULT_LEVEL, Learns, Noise, Profile, ResultKind, STATISTICAL_SECURITY, encoding_for,
+    DEFAULT_LEVEL, Learns, Noise, Profile, ResultKind, Role, STATISTICAL_SECURITY, encoding_for,
 };
 use vesica_table::OnFault;
 
+use crate::words::error::Error;
 use crate::words::memory::Budget;
 use crate::words::results::ResultOptions;
+pub use crate::words::word::Word;
 
 /// `--protocol NAME|auto`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -321,21 +323,17 @@ impl Settings {
     }
 }
 
-/// A setting that is one of a few words: on the command line, in Python, in definitions of benchmarks, in terms and reports.
-pub trait Word: Copy + PartialEq + Send + Sync + 'static {
-    /// The words and their values, in the order of the help.
-    const WORDS: &'static [(&'static str, Self)];
-
-    /// The value of a word; the words to choose from if there is none.
-    fn of(word: &str) -> Result<Self, String> {
-        let found = Self::WORDS.iter().find(|(known, _)| *known == word);
-        let words = || Self::WORDS.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(" or ");
-        found.map(|(_, value)| *value).ok_or_else(|| format!("write {}", words()))
+impl Settings {
+    /// Checks that the options for the result go together.
+    pub fn check(&self) -> Result<(), Error> {
+        self.result.check(self.match_id, self.audit_max)
     }
 
-    /// The word of this value.
-    fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| word)
+    /// Whether a party in this role learns the result.
+    pub fn learns_result(&self, role: Role) -> bool {
+        role == Role::Receiver
+            || self.learns == Learns::Both
+            || matches!(self.result.kind(), ResultKind::AtLeast(_))
     }
 }
 

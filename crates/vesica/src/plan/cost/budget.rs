@@ -8,8 +8,8 @@ use vesica_protocols::{Learns, ResultKind, Role, Sizes, encoding_for};
 
 use super::{Conditions, Estimate, Parties, Unfit};
 use crate::words::memory::Budget;
-use crate::words::memory::disk::{BUCKETS, MemoryPlan, bytes_on_disk};
-use crate::words::memory::side::{KeysAt, RunCosts, SideMemory, part_costs};
+use crate::words::memory_use::disk::{BUCKETS, MemoryPlan, bytes_on_disk};
+use crate::words::memory_use::side::{KeysAt, RunCosts, SideMemory, part_costs};
 use crate::words::parts::Parts;
 use crate::words::settings::{self, Wanted};
 

@@ -38,10 +38,12 @@ use vesica_net::{Address, Options, PartsAddress, PublicKey};
 use vesica_protocols::{Learns, Phase, Progress as _, Role, Sizes};
 use vesica_table::{KeySpec, TableReport};
 
-use super::line::Line;
-use super::rounds::{Book, Held};
+use super::line::RunConnection;
+use super::options::PlayOptions;
+use super::partitioned::PartitionedRun;
+use super::rounds::{Attempt, Ledger};
+use super::set::KeySet;
 use super::toss::Player;
-use super::{Conduct, Division, KeySet};
 use crate::session::conversation::{Conversation, Mine};
 use crate::session::deadline::Deadline;
 use crate::session::links::NoLinks;
@@ -52,14 +54,15 @@ use crate::session::reporter::Reporter;
 use crate::session::{self, Agreed};
 use crate::words::ended::{Ended, Found};
 use crate::words::error::{Error, Kind};
-use crate::words::memory::side::{KeysAt, SideMemory};
+use crate::words::memory_use::side::{KeysAt, SideMemory};
 use crate::words::parts::{LEAST_PARTS_OF_ENGINE, PartsError};
 use crate::words::report::{Event, OnEvent};
 use crate::words::settings::Settings;
 use crate::words::terms::Terms;
+use items::not_in_parts;
 pub use items::{Digests, digests, fingerprints, keyed};
 pub use packed::{Distinct, MARK, Marks, PackedItems, Rows, halves, marks, pack_items, row_lengths};
-pub use task::{Played, Task};
+pub use task::{PartReceipt, Played, Task};
 use ticket::Ticket;
 pub use ticket::TicketBytes;
 
@@ -101,17 +104,6 @@ pub struct Round {
     pub parts: Vec<u32>,
     /// The ticket, the same one for all of its tasks.
     pub ticket: TicketBytes,
-}
-
-/// A receipt that a task came back with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PartReceipt {
-    /// The part.
-    pub part: u32,
-    /// The receipt.
-    pub receipt: [u8; 32],
-    /// Matching items, where both sides learn them; otherwise 0.
-    pub matches: u64,
 }
 
 /// How a round went here.
@@ -245,25 +237,25 @@ impl Driver<'_> {
         let (agreed, _, mut channel, links) = Conversation::agree(met, &mine, reporter)?.into_parts();
         let run = &mut channel;
         let player = Player::engine(self.slots);
-        let division = Division::agree(&agreed, KeySet::Elsewhere, player, run, rng);
-        let division = division.map_err(|error| Error::session(Phase::Agree, &error))?;
-        engine.begin(&division.outline()).inspect_err(|_| run.abort())?;
+        let partitioned = PartitionedRun::agree(&agreed, KeySet::Elsewhere, player, run, rng);
+        let partitioned = partitioned.map_err(|error| Error::session(Phase::Agree, &error))?;
+        engine.begin(&partitioned.outline()).inspect_err(|_| run.abort())?;
         // 3. The parts, and DONE.
         let mut links = links.unwrap_or_else(|| Box::new(NoLinks));
         let options = Options { silence: self.settings.timeout, cancel: reporter.cancel.clone() };
-        let conduct = Conduct { threads: 1, lanes: 1, options, reporter };
-        let run = Line::begin(channel, links.as_mut(), &division.job, &conduct, rng);
+        let play_options = PlayOptions { threads: 1, lanes: 1, options, reporter };
+        let run = RunConnection::begin(channel, links.as_mut(), &partitioned.job, &play_options, rng);
         let run = &mut run.map_err(|error| Error::session(Phase::Parts, &error))?;
-        reporter.phase(Phase::Parts, division.count() as u64);
-        let played = division.rounds(run, reporter, &mut |book, run, round| {
-            let ended = self.round(&division, book, run, round, engine);
+        reporter.phase(Phase::Parts, partitioned.count() as u64);
+        let played = partitioned.rounds(run, reporter, &mut |ledger, run, round| {
+            let ended = self.round(&partitioned, ledger, run, round, engine);
             run.end_round(round.0);
             ended.map_err(|error| of_engine(error).into())
         });
-        let played = played.and_then(|book| {
-            let chosen = engine.chosen(&book.counting(), true, &watch(&RefCell::new(&mut *run)));
+        let played = played.and_then(|ledger| {
+            let chosen = engine.chosen(&ledger.counting(), true, &watch(&RefCell::new(&mut *run)));
             chosen.map_err(of_engine).inspect_err(|_| run.channel_mut().abort())?;
-            division.confirm(&book, run, reporter)
+            partitioned.confirm(&ledger, run, reporter)
         });
         reporter.transcript(run.channel());
         played.map_err(|error| Error::session(reporter.current(), &error))?;
@@ -274,35 +266,35 @@ impl Driver<'_> {
     /// A round: its ticket to the engine, and receipts from it.
     fn round(
         &self,
-        division: &Division<'_>,
-        book: &mut Book<'_>,
-        run: &mut Line<'_>,
+        partitioned: &PartitionedRun<'_>,
+        ledger: &mut Ledger<'_>,
+        run: &mut RunConnection<'_>,
         (number, parts): (u16, &[u32]),
         engine: &mut dyn Engine,
     ) -> Result<(), Error> {
         let run = RefCell::new(run);
         if number > 0 {
-            engine.chosen(&book.counting(), false, &watch(&run))?;
+            engine.chosen(&ledger.counting(), false, &watch(&run))?;
         }
         // The engine tells of attempts when it has made them, so all of them must be within the allowance before.
-        book.afford(parts).map_err(|error| Error::session(Phase::Parts, &error.into()))?;
-        let ticket = self.ticket(division, number, parts.len()).encode()?;
+        ledger.afford(parts).map_err(|error| Error::session(Phase::Parts, &error.into()))?;
+        let ticket = self.ticket(partitioned, number, parts.len()).encode()?;
         let round = Round { number, parts: parts.to_vec(), ticket };
         let ended = engine.play(round, &watch(&run))?;
         if let Some(failed) = &ended.failed {
             return Err(failed.clone());
         }
         watch(&run)()?;
-        record(book, parts, &ended, (division.agreed, self.reporter))
+        record(ledger, parts, &ended, (partitioned.agreed, self.reporter))
     }
 
-    fn ticket(&self, division: &Division<'_>, round: u16, parts: usize) -> Ticket {
+    fn ticket(&self, partitioned: &PartitionedRun<'_>, round: u16, parts: usize) -> Ticket {
         let silence = self.settings.timeout;
         // All parts of the round may come before one, each of which is at work for less than the partner may be silent.
-        let waves = parts.div_ceil(division.job.players.theirs.at_once.into()) as u32;
+        let waves = parts.div_ceil(partitioned.job.players.theirs.at_once.into()) as u32;
         Ticket {
-            agreed: division.agreed.clone(),
-            job: division.job.clone(),
+            agreed: partitioned.agreed.clone(),
+            job: partitioned.job.clone(),
             round,
             place: self.place.to.clone(),
             secured: self.place.secured,
@@ -313,7 +305,7 @@ impl Driver<'_> {
     }
 }
 
-impl Division<'_> {
+impl PartitionedRun<'_> {
     fn outline(&self) -> Outline {
         let agreed = self.agreed;
         Outline {
@@ -327,9 +319,9 @@ impl Division<'_> {
     }
 }
 
-/// Puts into the book how a round went.
+/// Puts into the ledger how a round went.
 fn record(
-    book: &mut Book<'_>,
+    ledger: &mut Ledger<'_>,
     parts: &[u32],
     ended: &RoundEnded,
     (agreed, reporter): (&Agreed, &Reporter<'_>),
@@ -343,36 +335,36 @@ fn record(
             return Err(Error { kind: Kind::Internal, phase: Phase::Parts, ..Error::usage(message, remedy) });
         }
     }
-    let begin = |book: &mut Book<'_>, part| {
-        book.begin(part).map_err(|error| Error::session(Phase::Parts, &error.into()))?;
+    let begin = |ledger: &mut Ledger<'_>, part| {
+        ledger.begin(part).map_err(|error| Error::session(Phase::Parts, &error.into()))?;
         if task::shows_nothing(agreed) {
-            book.show_nothing(part);
+            ledger.show_nothing(part);
         }
         Ok::<(), Error>(())
     };
     let listed: HashMap<u32, u32> = attempts.iter().copied().collect();
     let mut begun: HashMap<u32, u32> = HashMap::new();
     for PartReceipt { part, receipt, matches } in receipts {
-        if book.has(*part, receipt) {
+        if ledger.has(*part, receipt) {
             continue;
         }
-        if !book.holds(*part) {
+        if !ledger.holds(*part) {
             reporter.part_done(*part);
         }
-        begin(book, *part)?;
+        begin(ledger, *part)?;
         *begun.entry(*part).or_default() += 1;
-        book.hold(*part, Held { receipt: *receipt, matches: *matches, kept: None });
+        ledger.hold(*part, Attempt { receipt: *receipt, matches: *matches, kept: None });
     }
     for (part, attempts) in listed {
         for _ in begun.get(&part).copied().unwrap_or(0)..attempts {
-            begin(book, part)?;
+            begin(ledger, part)?;
         }
     }
     Ok(())
 }
 
 /// Says whether the partner is there, on the run's connection.
-fn watch<'w>(run: &'w RefCell<&mut Line<'_>>) -> impl Fn() -> Result<(), Error> + 'w {
+fn watch<'w>(run: &'w RefCell<&mut RunConnection<'_>>) -> impl Fn() -> Result<(), Error> + 'w {
     || run.borrow_mut().mend().map_err(|error| Error::session(Phase::Parts, &error))
 }
 
@@ -402,10 +394,6 @@ fn check_settings(settings: &Settings) -> Result<(), Error> {
         true => Err(not_in_parts("`--match-id`")),
         false => Ok(()),
     }
-}
-
-fn not_in_parts(what: &str) -> Error {
-    Error::usage(format!("an engine plays in parts, which do not go together with {what}"), "leave it out")
 }
 
 #[cfg(test)]

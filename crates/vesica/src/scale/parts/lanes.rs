@@ -8,25 +8,26 @@
 //!
 //! What the protocol draws depends on part and attempt, and not on the lane. An error of one lane lets no other begin a part.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use rand_core::CryptoRng;
 use vesica_channel::{Channel as _, ChannelError, Fault};
-use vesica_crypto::wide_prg::WidePrg;
 use vesica_net::Connection;
 use vesica_protocols::Role;
-use zeroize::Zeroizing;
 
-use super::part::{ANY, PartProgress, Table};
-use super::rounds::Book;
+use super::attempts::{Seed, SharedLedger, locked};
+use super::options::PlayOptions;
+use super::part::{ANY, AttemptContext, PartProgress};
+use super::partitioned::PartitionedRun;
+use super::rounds::Ledger;
 use super::toss::Player;
-use super::{Conduct, Division, PartsError};
 use crate::session::SessionError;
 use crate::session::links::Links;
+use crate::words::parts::PartsError;
 
 /// The most connections that wait for each lane.
 ///
@@ -41,65 +42,33 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// How often a side that opens connections looks whether the partner has ended the round.
 const POLL: Duration = Duration::from_millis(50);
 
-/// The book of the parts, for all lanes.
-pub(super) struct SharedBook<'d, 'r>(Mutex<&'r mut Book<'d>>);
-
-impl<'d, 'r> SharedBook<'d, 'r> {
-    pub(super) fn new(book: &'r mut Book<'d>) -> Self {
-        SharedBook(Mutex::new(book))
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, &'r mut Book<'d>> {
-        locked(&self.0)
-    }
-}
-
-/// What the randomness of lanes and attempts is made from.
-pub(super) struct Seed(Zeroizing<[u8; 32]>);
-
-impl Seed {
-    pub(super) fn draw(rng: &mut dyn CryptoRng) -> Self {
-        let mut seed = Zeroizing::new([0; 32]);
-        rng.fill_bytes(&mut *seed);
-        Seed(seed)
-    }
-
-    /// That of an attempt at a part, by its number.
-    pub(super) fn of_attempt(&self, part: u32, number: u32) -> WidePrg {
-        self.fork(0, part, number)
-    }
-
-    /// That of a lane's connections.
-    fn of_lane(&self, lane: u16) -> WidePrg {
-        self.fork(1, lane.into(), 0)
-    }
-
-    fn fork(&self, kind: u8, first: u32, second: u32) -> WidePrg {
-        let mut hasher = blake3::Hasher::new_keyed(&self.0);
-        hasher.update(&[kind]).update(&first.to_le_bytes()).update(&second.to_le_bytes());
-        WidePrg::from_seed(&Zeroizing::new(*hasher.finalize().as_bytes()))
-    }
-}
-
 /// Plays the parts of a round that are still `open`: one attempt at each.
 pub(super) fn round<'d>(
-    division: &'d Division<'_>,
-    book: &mut Book<'d>,
+    partitioned: &'d PartitionedRun<'_>,
+    ledger: &mut Ledger<'d>,
     (run, links): (&mut Connection, &dyn Links),
     (round, missing, open): (u16, &[u32], Vec<u32>),
-    conduct: &Conduct<'_>,
+    play_options: &PlayOptions<'_>,
     progress: &'d PartProgress<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<(), SessionError> {
-    let players = division.job.players;
+    let players = partitioned.job.players;
     let lanes = players.at_once();
-    let threads = conduct.threads.div_ceil(lanes.into());
-    let table = Table { division, conduct, progress, round, missing, threads, seed: Seed::draw(rng) };
+    let threads = play_options.threads.div_ceil(lanes.into());
+    let table = AttemptContext {
+        partitioned,
+        play_options,
+        progress,
+        round,
+        missing,
+        threads,
+        seed: Seed::draw(rng),
+    };
     let lanes_of = Lanes {
         table: &table,
         links,
-        book: SharedBook::new(book),
-        follows: follows(links, players.theirs, division.agreed.role()),
+        ledger: SharedLedger::new(ledger),
+        follows: follows(links, players.theirs, partitioned.agreed.role()),
         again: players.theirs.names,
         opened: Mutex::new(open.iter().copied().rev().collect()),
         unplayed: Mutex::new(open),
@@ -126,9 +95,9 @@ fn follows(links: &dyn Links, partner: Player, role: Role) -> bool {
 
 /// What the lanes of a round have in common.
 struct Lanes<'l, 'd, 'r> {
-    table: &'l Table<'d, 'l>,
+    table: &'l AttemptContext<'d, 'l>,
     links: &'l dyn Links,
-    book: SharedBook<'d, 'r>,
+    ledger: SharedLedger<'d, 'r>,
     /// Whether the partner says which part comes next.
     follows: bool,
     /// An engine may lose what a task has played, and plays it again. Only its receipts tell that it does not.
@@ -214,11 +183,11 @@ impl Lanes<'_, '_, '_> {
                     if met.check().is_err() {
                         continue;
                     }
-                    self.table.attempt_over(&self.book, &mut met, ANY)
+                    self.table.attempt_over(&self.ledger, &mut met, ANY)
                 }
                 None => {
                     let Some(part) = self.next().filter(|_| !self.is_over()) else { return };
-                    self.table.attempt(&self.book, self.links, part, &|| !self.is_over(), &mut rng)
+                    self.table.attempt(&self.ledger, self.links, part, &|| !self.is_over(), &mut rng)
                 }
             };
             match ended {
@@ -247,38 +216,11 @@ impl Lanes<'_, '_, '_> {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
-    use rand::SeedableRng;
-    use rand::rngs::StdRng;
-    use rand_core::Rng as _;
     use vesica_net::{NetError, PartCall};
 
     use super::*;
-
-    #[test]
-    fn every_attempt_and_every_lane_draws_other_bytes() {
-        let seed = Seed::draw(&mut StdRng::seed_from_u64(1));
-        let mut drawn: Vec<[u8; 32]> = Vec::new();
-        let mut keep = |mut rng: WidePrg| {
-            let mut bytes = [0; 32];
-            rng.fill_bytes(&mut bytes);
-            drawn.push(bytes);
-        };
-        for (part, number) in (0..5).flat_map(|part| (0..5).map(move |number| (part, number))) {
-            keep(seed.of_attempt(part, number));
-        }
-        (0..5).for_each(|lane| keep(seed.of_lane(lane)));
-        keep(Seed::draw(&mut StdRng::seed_from_u64(2)).of_attempt(0, 0));
-        let different: HashSet<&[u8; 32]> = drawn.iter().collect();
-        assert_eq!(different.len(), 31);
-    }
 
     /// Where parts come from, and nothing else.
     struct Somewhere {

@@ -33,11 +33,12 @@ use vesica_crypto::wide_prg::WidePrg;
 use vesica_net::{Connection, NetEvent, Options};
 use zeroize::Zeroizing;
 
+use super::options::{PlayOptions, check_kind};
 use super::toss::Job;
-use super::{Conduct, PartsError, check_kind};
 use crate::session::links::Links;
 use crate::session::reporter::Reporter;
 use crate::session::{SessionError, TAKEN_UP};
+use crate::words::parts::PartsError;
 
 /// Bytes of what a side says first on it.
 pub(super) const HEADER: usize = 1 + 32 + 2 + 1;
@@ -46,13 +47,13 @@ pub(super) const HEADER: usize = 1 + 32 + 2 + 1;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Step {
     pub(crate) round: u16,
-    pub(crate) of: Of,
+    pub(crate) of: StepKind,
 }
 
 /// What a step of the conversation is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Of {
+pub(crate) enum StepKind {
     /// Which parts a round has.
     Round = 0,
     /// Which receipts a side holds after it.
@@ -65,7 +66,7 @@ pub(crate) enum Of {
 
 impl Step {
     /// Of the first round.
-    const FIRST: Self = Step { round: 0, of: Of::Round };
+    const FIRST: Self = Step { round: 0, of: StepKind::Round };
 
     pub(super) fn encode(self, tag: &[u8; 32]) -> Vec<u8> {
         let mut writer = Writer::new();
@@ -84,10 +85,10 @@ impl Step {
         }
         let round = reader.u16().map_err(decode)?;
         let of = match reader.u8().map_err(decode)? {
-            0 => Of::Round,
-            1 => Of::Ended,
-            2 => Of::Root,
-            3 => Of::Done,
+            0 => StepKind::Round,
+            1 => StepKind::Ended,
+            2 => StepKind::Root,
+            3 => StepKind::Done,
             _ => return Err(decode(CodecError::Invalid { what: "step" })),
         };
         Ok(Step { round, of })
@@ -96,24 +97,26 @@ impl Step {
     /// The step after this one; after a list of receipts it may also be that of the root.
     fn following(self) -> Self {
         match self.of {
-            Of::Round => Step { of: Of::Ended, ..self },
-            Of::Ended => Step { round: self.round.saturating_add(1), of: Of::Round },
-            Of::Root | Of::Done => Step { of: Of::Done, ..self },
+            StepKind::Round => Step { of: StepKind::Ended, ..self },
+            StepKind::Ended => Step { round: self.round.saturating_add(1), of: StepKind::Round },
+            StepKind::Root | StepKind::Done => Step { of: StepKind::Done, ..self },
         }
     }
 
     /// Whether that one comes right after this one.
     fn is_before(self, next: Self) -> bool {
         match (self.of, next.of) {
-            (Of::Round, Of::Ended) | (Of::Ended, Of::Root) | (Of::Root, Of::Done) => self.round == next.round,
-            (Of::Ended, Of::Round) => self.round.checked_add(1) == Some(next.round),
+            (StepKind::Round, StepKind::Ended)
+            | (StepKind::Ended, StepKind::Root)
+            | (StepKind::Root, StepKind::Done) => self.round == next.round,
+            (StepKind::Ended, StepKind::Round) => self.round.checked_add(1) == Some(next.round),
             _ => false,
         }
     }
 }
 
 /// The connection of a run in parts.
-pub(crate) struct Line<'l> {
+pub(crate) struct RunConnection<'l> {
     channel: Connection,
     links: &'l mut dyn Links,
     tag: [u8; 32],
@@ -128,23 +131,23 @@ pub(crate) struct Line<'l> {
     before: Vec<u8>,
 }
 
-impl<'l> Line<'l> {
+impl<'l> RunConnection<'l> {
     /// From a connection on which the coins have been tossed. The links make it again if it breaks.
     pub(crate) fn begin(
         mut channel: Connection,
         links: &'l mut dyn Links,
         job: &Job,
-        conduct: &Conduct<'l>,
+        play_options: &PlayOptions<'l>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, SessionError> {
-        let (options, reporter) = (conduct.options.clone(), conduct.reporter);
+        let (options, reporter) = (play_options.options.clone(), play_options.reporter);
         let begun = links.begin(job.mine.public_key(), job.tag, &options).inspect_err(|_| channel.abort());
         begun.map_err(|error| PartsError::from(Box::new(error)))?;
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *seed);
         let rng = WidePrg::from_seed(&seed);
         let (next, mine, before) = (Step::FIRST, None, Vec::new());
-        Ok(Line { channel, links, tag: job.tag, options, reporter, rng, next, mine, before })
+        Ok(RunConnection { channel, links, tag: job.tag, options, reporter, rng, next, mine, before })
     }
 
     pub(crate) fn channel(&self) -> &Connection {
@@ -173,14 +176,14 @@ impl<'l> Line<'l> {
     /// The step of the root, after the last round.
     pub(crate) fn root(&self) -> Step {
         match self.next.of {
-            Of::Root => self.next,
-            _ => Step { round: self.next.round.saturating_sub(1), of: Of::Root },
+            StepKind::Root => self.next,
+            _ => Step { round: self.next.round.saturating_sub(1), of: StepKind::Root },
         }
     }
 
     /// The step of DONE, after the root.
     pub(crate) fn done(&self) -> Step {
-        Step { of: Of::Done, ..self.next }
+        Step { of: StepKind::Done, ..self.next }
     }
 
     /// Says what this side has to say in that step, and takes what the partner has, however often the connection breaks.
@@ -293,7 +296,7 @@ mod tests {
     const TAG: [u8; 32] = [9; 32];
 
     fn steps() -> Vec<Step> {
-        let of = [Of::Round, Of::Ended, Of::Root, Of::Done];
+        let of = [StepKind::Round, StepKind::Ended, StepKind::Root, StepKind::Done];
         (0..3).flat_map(|round| of.map(|of| Step { round, of })).collect()
     }
 
@@ -328,11 +331,11 @@ mod tests {
 
     #[test]
     fn each_step_comes_right_before_those_that_may_follow_it() {
-        let last = |step: &Step| Step { of: Of::Root, ..*step };
+        let last = |step: &Step| Step { of: StepKind::Root, ..*step };
         for (one, other) in steps().iter().flat_map(|one| steps().into_iter().map(move |other| (*one, other)))
         {
-            let follows = one.of != Of::Done && other == one.following();
-            let ends = one.of == Of::Ended && other == last(&one);
+            let follows = one.of != StepKind::Done && other == one.following();
+            let ends = one.of == StepKind::Ended && other == last(&one);
             assert_eq!(one.is_before(other), follows || ends, "{one:?} {other:?}");
         }
     }

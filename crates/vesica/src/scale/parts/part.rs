@@ -16,14 +16,16 @@ use vesica_encode::items::Items;
 use vesica_net::{Connection, NetError, Nonces, PartCall};
 use vesica_protocols::{Error as ProtocolError, Learns, Pending, Phase, Progress, Role, Sizes};
 
-use super::lanes::{Seed, SharedBook};
-use super::rounds::{Held, Receipt};
+use super::attempts::{Seed, SharedLedger};
+use super::options::{PlayOptions, check_kind};
+use super::partitioned::PartitionedRun;
+use super::rounds::{Attempt, Receipt};
 use super::set::{Kept, PartSet, disk};
 use super::toss::Job;
-use super::{Conduct, Division, PartsError, check_kind};
 use crate::session::links::Links;
 use crate::session::reporter::Reporter;
 use crate::session::{Agreed, PART, SessionError};
+use crate::words::parts::PartsError;
 
 /// In the place of a part's number: whichever the partner asks for; a relay knows it, too.
 pub(super) const ANY: u32 = u32::MAX;
@@ -61,9 +63,9 @@ impl Header {
 }
 
 /// What every attempt of a round has in common.
-pub(super) struct Table<'d, 'r> {
-    pub(super) division: &'d Division<'d>,
-    pub(super) conduct: &'r Conduct<'r>,
+pub(super) struct AttemptContext<'d, 'r> {
+    pub(super) partitioned: &'d PartitionedRun<'d>,
+    pub(super) play_options: &'r PlayOptions<'r>,
     pub(super) progress: &'d PartProgress<'d>,
     pub(super) round: u16,
     pub(super) missing: &'r [u32],
@@ -73,10 +75,10 @@ pub(super) struct Table<'d, 'r> {
     pub(super) seed: Seed,
 }
 
-impl<'d> Table<'d, '_> {
+impl<'d> AttemptContext<'d, '_> {
     /// What this side says first on a connection for that part.
     pub(super) fn header(&self, part: u32) -> Header {
-        Header { tag: self.division.job.tag, part, round: self.round }
+        Header { tag: self.partitioned.job.tag, part, round: self.round }
     }
 
     /// Which connection that is; `first` is its [`header`](Self::header).
@@ -86,7 +88,7 @@ impl<'d> Table<'d, '_> {
         first: &'a [u8],
         wanted: &'a dyn Fn() -> bool,
     ) -> PartCall<'a> {
-        let (job, options) = (&self.division.job, &self.conduct.options);
+        let (job, options) = (&self.partitioned.job, &self.play_options.options);
         let keys = Some((&job.mine, &job.theirs));
         PartCall { keys, tag: job.tag, part, round: self.round, first, options, wanted }
     }
@@ -95,7 +97,7 @@ impl<'d> Table<'d, '_> {
     /// connection failed, or there was none.
     pub(super) fn attempt(
         &self,
-        book: &SharedBook<'d, '_>,
+        ledger: &SharedLedger<'d, '_>,
         links: &dyn Links,
         part: u32,
         wanted: &dyn Fn() -> bool,
@@ -103,7 +105,7 @@ impl<'d> Table<'d, '_> {
     ) -> Result<Option<u32>, SessionError> {
         links.check().map_err(|error| PartsError::from(Box::new(error)))?;
         match links.open(&self.call(part, &self.header(part).encode(), wanted), rng) {
-            Ok(Some(mut met)) => self.attempt_over(book, &mut met, part),
+            Ok(Some(mut met)) => self.attempt_over(ledger, &mut met, part),
             Ok(None) => Ok(None),
             // All the time for waiting is over, and other parts would take as long.
             Err(error @ NetError::Unreachable { .. }) => Err(PartsError::from(Box::new(error)).into()),
@@ -118,11 +120,11 @@ impl<'d> Table<'d, '_> {
     /// The same over a connection that is there.
     pub(super) fn attempt_over(
         &self,
-        book: &SharedBook<'d, '_>,
+        ledger: &SharedLedger<'d, '_>,
         met: &mut Connection,
         part: u32,
     ) -> Result<Option<u32>, SessionError> {
-        match self.play(book, met, self.header(part)) {
+        match self.play(ledger, met, self.header(part)) {
             Ok(played) => Ok(played),
             Err(error) if is_broken(&error) => Ok(None),
             Err(error) => Err(error),
@@ -132,11 +134,11 @@ impl<'d> Table<'d, '_> {
     /// The attempt on its connection.
     pub(super) fn play(
         &self,
-        book: &SharedBook<'d, '_>,
+        ledger: &SharedLedger<'d, '_>,
         channel: &mut Connection,
         mine: Header,
     ) -> Result<Option<u32>, SessionError> {
-        let reporter = self.conduct.reporter;
+        let reporter = self.play_options.reporter;
         channel.cancel_on(reporter.cancel);
         let theirs = Header::recv(channel).inspect_err(|_| channel.abort())?;
         let asked = asked(&mine, &theirs, self.missing).inspect_err(|_| channel.abort())?;
@@ -146,19 +148,19 @@ impl<'d> Table<'d, '_> {
         if channel.check().is_err() {
             return Ok(None);
         }
-        let number = book.lock().begin(part).inspect_err(|_| channel.abort())?;
+        let number = ledger.lock().begin(part).inspect_err(|_| channel.abort())?;
         let counted = reporter.part_begins(channel);
-        let attempt = self.division.agreed.attempt(attempt_id(self.division, channel, part));
+        let attempt = self.partitioned.agreed.attempt(attempt_id(self.partitioned, channel, part));
         let held = self.held(&attempt, part, channel, self.threads, &mut self.seed.of_attempt(part, number));
         reporter.part_ended(counted, channel);
         if !self.may_have_shown(channel) {
-            book.lock().show_nothing(part);
+            ledger.lock().show_nothing(part);
         }
         let held = held?;
         let first = {
-            let mut book = book.lock();
-            let first = !book.holds(part);
-            book.hold(part, held);
+            let mut ledger = ledger.lock();
+            let first = !ledger.holds(part);
+            ledger.hold(part, held);
             first
         };
         if first {
@@ -170,7 +172,7 @@ impl<'d> Table<'d, '_> {
     /// Whether the partner may have learnt something by what this side sent. A receiver that alone learns shows nothing, and
     /// what another side sends shows something only once the partner has sent what it asks about.
     pub(super) fn may_have_shown(&self, channel: &Connection) -> bool {
-        let agreed = self.division.agreed;
+        let agreed = self.partitioned.agreed;
         let alone = agreed.role() == Role::Receiver && agreed.learns == Learns::Receiver;
         !alone && channel.traffic().payload_received > HEADER as u64
     }
@@ -184,12 +186,12 @@ impl<'d> Table<'d, '_> {
         channel: &mut Connection,
         threads: usize,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Held<'d>, SessionError> {
+    ) -> Result<Attempt<'d>, SessionError> {
         let progress = self.progress;
         let in_memory = |items, channel: &mut Connection, rng: &mut dyn CryptoRng| {
             run_part(attempt, items, channel, threads, progress, rng).map(|played| played.held(Kept::Pending))
         };
-        let files = match &self.division.set {
+        let files = match &self.partitioned.set {
             PartSet::InMemory { parts, .. } => return in_memory(&parts[part as usize], channel, rng),
             PartSet::One(items) => return in_memory(items, channel, rng),
             PartSet::OnDisk { files, .. } => files,
@@ -203,7 +205,7 @@ impl<'d> Table<'d, '_> {
             Some(pending) => Some(Kept::OnDisk(files.keep(&items, &pending.matches()?).map_err(failed)?)),
             None => None,
         };
-        Ok(Held { receipt, matches, kept })
+        Ok(Attempt { receipt, matches, kept })
     }
 }
 
@@ -232,8 +234,8 @@ struct Played<'i> {
 }
 
 impl<'i> Played<'i> {
-    fn held(self, kept: impl FnOnce(Pending<'i>) -> Kept<'i>) -> Held<'i> {
-        Held { receipt: self.receipt, matches: self.matches, kept: self.pending.map(kept) }
+    fn held(self, kept: impl FnOnce(Pending<'i>) -> Kept<'i>) -> Attempt<'i> {
+        Attempt { receipt: self.receipt, matches: self.matches, kept: self.pending.map(kept) }
     }
 }
 
@@ -254,8 +256,8 @@ fn run_part<'i>(
 }
 
 /// The session id of an attempt: no message of another attempt, part or run fits.
-pub(super) fn attempt_id(division: &Division<'_>, channel: &Connection, part: u32) -> [u8; 32] {
-    let Division { agreed, job: Job { attempts_id, .. }, .. } = division;
+pub(super) fn attempt_id(partitioned: &PartitionedRun<'_>, channel: &Connection, part: u32) -> [u8; 32] {
+    let PartitionedRun { agreed, job: Job { attempts_id, .. }, .. } = partitioned;
     let connection = (channel.channel_binding(), channel.nonces());
     hash_attempt(agreed.role(), connection, attempts_id, part, agreed.played())
 }

@@ -7,18 +7,18 @@ use vesica_channel::codec::{Reader, Writer};
 use vesica_net::Connection;
 use vesica_protocols::Role;
 
-use super::PartsError;
-use super::line::{Line, Of, Step};
+use super::line::{RunConnection, Step, StepKind};
 use super::set::Kept;
 use super::toss::Players;
 use crate::session::SessionError;
 use crate::words::parts::MOST_ROUNDS;
+use crate::words::parts::PartsError;
 
 /// What both sides have of an attempt that they saw alike.
 pub(crate) type Receipt = [u8; 32];
 
 /// An attempt of this side that came to its end.
-pub(crate) struct Held<'d> {
+pub(crate) struct Attempt<'d> {
     pub(crate) receipt: Receipt,
     /// Matching items, where both sides learn them.
     pub(crate) matches: u64,
@@ -26,15 +26,15 @@ pub(crate) struct Held<'d> {
     pub(crate) kept: Option<Kept<'d>>,
 }
 
-/// The book that one side keeps of its parts.
-pub(crate) struct Book<'d> {
+/// The ledger that one side keeps of its parts.
+pub(crate) struct Ledger<'d> {
     parts: Vec<Part<'d>>,
     allowance: u32,
 }
 
 #[derive(Default)]
 struct Part<'d> {
-    held: Vec<Held<'d>>,
+    held: Vec<Attempt<'d>>,
     /// Attempts whose protocol began.
     attempts: u32,
     /// Those of which the partner may have seen a result, and those that are under way.
@@ -45,19 +45,19 @@ struct Part<'d> {
     chosen: Option<usize>,
 }
 
-impl<'d> Book<'d> {
+impl<'d> Ledger<'d> {
     /// Of so many parts, none of them played, of which so many may be played again.
     pub(crate) fn new(parts: usize, allowance: u32) -> Self {
-        Book { parts: (0..parts).map(|_| Part::default()).collect(), allowance }
+        Ledger { parts: (0..parts).map(|_| Part::default()).collect(), allowance }
     }
 
     /// That of a task, which has one part and counts its attempts itself.
     pub(crate) fn of_task(parts: usize) -> Self {
-        Book::new(parts, u32::MAX)
+        Ledger::new(parts, u32::MAX)
     }
 
     /// The last attempt at that part, taken out.
-    pub(crate) fn take(&mut self, part: u32) -> Option<Held<'d>> {
+    pub(crate) fn take(&mut self, part: u32) -> Option<Attempt<'d>> {
         self.parts.get_mut(part as usize)?.held.pop()
     }
 
@@ -144,7 +144,7 @@ impl<'d> Book<'d> {
     }
 
     /// An attempt came to its end.
-    pub(crate) fn hold(&mut self, part: u32, held: Held<'d>) {
+    pub(crate) fn hold(&mut self, part: u32, held: Attempt<'d>) {
         if let Some(part) = self.parts.get_mut(part as usize) {
             part.held.push(held);
         }
@@ -167,7 +167,12 @@ impl<'d> Book<'d> {
     }
 
     /// Exchanges the receipts of all parts that are not done, and chooses.
-    pub(crate) fn compare(&mut self, run: &mut Line<'_>, round: u16, role: Role) -> Result<(), SessionError> {
+    pub(crate) fn compare(
+        &mut self,
+        run: &mut RunConnection<'_>,
+        round: u16,
+        role: Role,
+    ) -> Result<(), SessionError> {
         let mine: Vec<(u32, Receipt)> = self.receipts().collect();
         let most = self.parts.len() * usize::from(MOST_ROUNDS) + self.allowance as usize;
         let theirs = exchange_receipts(run, round, &mine, (self.parts.len(), most))?;
@@ -198,7 +203,7 @@ impl<'d> Book<'d> {
     }
 
     /// The attempts that count, in the order of the parts.
-    fn chosen(&self) -> impl Iterator<Item = &Held<'d>> {
+    fn chosen(&self) -> impl Iterator<Item = &Attempt<'d>> {
         self.parts.iter().filter_map(|part| part.held.get(part.chosen?))
     }
 
@@ -242,13 +247,13 @@ pub(crate) fn in_round(missing: &[u32], Players { mine, theirs }: Players) -> &[
 
 /// Says which parts this round has; both sides compute the same.
 pub(crate) fn exchange_round(
-    run: &mut Line<'_>,
+    run: &mut RunConnection<'_>,
     round: u16,
     parts: usize,
     missing: &[u32],
 ) -> Result<(), SessionError> {
     let mine = encode_round(round, parts, missing);
-    let step = Step { round, of: Of::Round };
+    let step = Step { round, of: StepKind::Round };
     run.exchange(step, mine.clone(), &mut |run| recv_round(run, &mine))
 }
 
@@ -269,7 +274,7 @@ pub(super) fn recv_round(run: &mut Connection, mine: &[u8]) -> Result<(), Sessio
 /// Exchanges lists of receipts. The partner holds one of a part for each round that held it, and those of the allowance,
 /// where a part was played again within a round: `most` in all.
 fn exchange_receipts(
-    run: &mut Line<'_>,
+    run: &mut RunConnection<'_>,
     round: u16,
     mine: &[(u32, Receipt)],
     most: (usize, usize),
@@ -278,7 +283,7 @@ fn exchange_receipts(
     writer.list(mine, |writer, (part, receipt)| {
         writer.u32(*part).fixed(receipt);
     });
-    run.exchange(Step { round, of: Of::Ended }, writer.into_vec(), &mut |run| recv_receipts(run, most))
+    run.exchange(Step { round, of: StepKind::Ended }, writer.into_vec(), &mut |run| recv_receipts(run, most))
 }
 
 pub(super) fn recv_receipts(
@@ -304,7 +309,11 @@ pub(super) fn recv_receipts(
 }
 
 /// Compares the root of all receipts, and the number of matches where both sides learn it.
-pub(crate) fn exchange_root(run: &mut Line<'_>, root: &[u8; 32], matches: u64) -> Result<(), SessionError> {
+pub(crate) fn exchange_root(
+    run: &mut RunConnection<'_>,
+    root: &[u8; 32],
+    matches: u64,
+) -> Result<(), SessionError> {
     let mine = [&root[..], &matches.to_le_bytes()].concat();
     let mut theirs = [0; 40];
     run.exchange(run.root(), mine, &mut |run| Ok(run.recv_exact(&mut theirs)?))?;
@@ -357,32 +366,32 @@ mod tests {
 
     #[test]
     fn parts_that_were_played_are_played_again_as_far_as_the_allowance_goes() {
-        let mut book = Book::new(128, 8);
+        let mut ledger = Ledger::new(128, 8);
         for part in 0..128 {
-            book.begin(part).unwrap();
+            ledger.begin(part).unwrap();
         }
         let eight: Vec<u32> = (3..11).collect();
-        book.afford(&eight).unwrap();
-        assert_eq!(book.afford(&[&eight[..], &[99]].concat()), Err(PartsError::Allowance { allowance: 8 }));
-        book.begin(0).unwrap();
-        assert_eq!(book.afford(&eight), Err(PartsError::Allowance { allowance: 8 }));
-        Book::new(128, 8).afford(&(0..128).collect::<Vec<_>>()).unwrap();
+        ledger.afford(&eight).unwrap();
+        assert_eq!(ledger.afford(&[&eight[..], &[99]].concat()), Err(PartsError::Allowance { allowance: 8 }));
+        ledger.begin(0).unwrap();
+        assert_eq!(ledger.afford(&eight), Err(PartsError::Allowance { allowance: 8 }));
+        Ledger::new(128, 8).afford(&(0..128).collect::<Vec<_>>()).unwrap();
     }
 
     #[test]
     fn an_attempt_that_shows_nothing_takes_off_itself_alone() {
-        let mut book = Book::new(2, 4);
-        book.begin(1).unwrap();
-        let numbers = [(); 3].map(|()| book.begin(0).unwrap());
+        let mut ledger = Ledger::new(2, 4);
+        ledger.begin(1).unwrap();
+        let numbers = [(); 3].map(|()| ledger.begin(0).unwrap());
         assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), 3, "each draws its own randomness");
-        assert_eq!((book.attempts(), book.repeated()), (4, 2));
+        assert_eq!((ledger.attempts(), ledger.repeated()), (4, 2));
         for left in [1, 0, 0] {
-            book.show_nothing(0);
-            assert_eq!((book.attempts(), book.repeated()), (4, left));
+            ledger.show_nothing(0);
+            assert_eq!((ledger.attempts(), ledger.repeated()), (4, left));
         }
-        book.begin(1).unwrap();
-        book.begin(0).unwrap();
-        assert_eq!(book.repeated(), 1, "the first attempt of a part that shows something is free");
+        ledger.begin(1).unwrap();
+        ledger.begin(0).unwrap();
+        assert_eq!(ledger.repeated(), 1, "the first attempt of a part that shows something is free");
     }
 
     /// What a side makes of those bytes that has this ROUND itself.
@@ -435,29 +444,29 @@ mod tests {
         assert_eq!(taken(&list(1, &[(3, [1; 32])])), Err(PartsError::Differ("number of parts").into()));
     }
 
-    fn held(receipt: u8) -> Held<'static> {
-        Held { receipt: [receipt; 32], matches: receipt.into(), kept: None }
+    fn held(receipt: u8) -> Attempt<'static> {
+        Attempt { receipt: [receipt; 32], matches: receipt.into(), kept: None }
     }
 
-    fn book(of_parts: &[&[u8]]) -> Book<'static> {
-        let mut book = Book::new(of_parts.len(), 4);
+    fn ledger(of_parts: &[&[u8]]) -> Ledger<'static> {
+        let mut ledger = Ledger::new(of_parts.len(), 4);
         let each =
             (0..).zip(of_parts).flat_map(|(part, held)| held.iter().map(move |receipt| (part, *receipt)));
-        each.for_each(|(part, receipt)| book.hold(part, held(receipt)));
-        book
+        each.for_each(|(part, receipt)| ledger.hold(part, held(receipt)));
+        ledger
     }
 
     #[test]
     fn the_first_receipt_of_the_receiver_that_the_sender_has_of_the_same_part_is_chosen() {
         let (mut receiver, mut sender) =
-            (book(&[&[1, 2, 3], &[4], &[5, 6], &[]]), book(&[&[9, 3, 2], &[6], &[7, 5], &[8]]));
-        let [mine, theirs] = [&receiver, &sender].map(|book| book.receipts().collect::<Vec<_>>());
+            (ledger(&[&[1, 2, 3], &[4], &[5, 6], &[]]), ledger(&[&[9, 3, 2], &[6], &[7, 5], &[8]]));
+        let [mine, theirs] = [&receiver, &sender].map(|ledger| ledger.receipts().collect::<Vec<_>>());
         receiver.choose(&theirs, Role::Receiver);
         sender.choose(&mine, Role::Sender);
-        for book in [&receiver, &sender] {
-            assert_eq!(book.counting(), [(0, [2; 32]), (2, [5; 32])]);
-            assert_eq!((book.missing(), book.matches()), (vec![1, 3], 7));
-            assert_eq!(book.root(&[0; 32]), Err(PartsError::Missing { missing: 2, count: 4 }));
+        for ledger in [&receiver, &sender] {
+            assert_eq!(ledger.counting(), [(0, [2; 32]), (2, [5; 32])]);
+            assert_eq!((ledger.missing(), ledger.matches()), (vec![1, 3], 7));
+            assert_eq!(ledger.root(&[0; 32]), Err(PartsError::Missing { missing: 2, count: 4 }));
         }
     }
 
@@ -465,29 +474,29 @@ mod tests {
     #[test]
     fn the_matches_are_those_of_the_attempts_that_count() {
         let items = Items::of_keys(Width::Digest128, &["one", "two", "three"]).unwrap();
-        let mut book = Book::new(2, 4);
+        let mut ledger = Ledger::new(2, 4);
         for (part, receipt, item) in [(0, 1, 0), (0, 2, 1), (0, 3, 2), (1, 4, 2), (1, 5, 0)] {
             let found = Outcome::Matches(items.matches(std::iter::once(item)));
             let kept = Some(Kept::Pending(Pending::found(found)));
-            book.hold(part, Held { receipt: [receipt; 32], matches: receipt.into(), kept });
+            ledger.hold(part, Attempt { receipt: [receipt; 32], matches: receipt.into(), kept });
         }
-        book.choose(&[(1, [4; 32]), (0, [2; 32])], Role::Receiver);
-        assert_eq!(book.matches(), 6);
+        ledger.choose(&[(1, [4; 32]), (0, [2; 32])], Role::Receiver);
+        assert_eq!(ledger.matches(), 6);
         let rows = |kept| match kept {
             Some(Kept::Pending(pending)) => Pending::matches(pending).unwrap().into_rows(),
             _ => panic!("each attempt has matches"),
         };
-        let rows: Vec<Vec<u64>> = book.into_chosen().map(rows).collect();
+        let rows: Vec<Vec<u64>> = ledger.into_chosen().map(rows).collect();
         assert_eq!(rows, [1, 2].map(|item| items.rows_of(item).collect::<Vec<_>>()));
     }
 
     #[test]
     fn the_root_depends_on_the_run_and_on_every_receipt_and_its_part() {
         let root = |job: u8, of_parts: [u8; 2]| {
-            let mut book = book(&[&of_parts[..1], &of_parts[1..]]);
-            let theirs: Vec<_> = book.receipts().collect();
-            book.choose(&theirs, Role::Receiver);
-            book.root(&[job; 32]).unwrap()
+            let mut ledger = ledger(&[&of_parts[..1], &of_parts[1..]]);
+            let theirs: Vec<_> = ledger.receipts().collect();
+            ledger.choose(&theirs, Role::Receiver);
+            ledger.root(&[job; 32]).unwrap()
         };
         let roots = [root(0, [1, 2]), root(1, [1, 2]), root(0, [2, 1]), root(0, [1, 3]), root(0, [3, 2])];
         assert_eq!(roots.iter().collect::<HashSet<_>>().len(), roots.len());
@@ -495,11 +504,11 @@ mod tests {
 
     #[test]
     fn a_part_is_in_four_rounds_at_most() {
-        let mut book = Book::new(4, 4);
+        let mut ledger = Ledger::new(4, 4);
         for _ in 0..MOST_ROUNDS {
-            book.enter(&[0, 2]).unwrap();
+            ledger.enter(&[0, 2]).unwrap();
         }
-        book.enter(&[1, 3]).unwrap();
-        assert_eq!(book.enter(&[1, 2, 3]), Err(PartsError::Missing { missing: 1, count: 4 }));
+        ledger.enter(&[1, 3]).unwrap();
+        assert_eq!(ledger.enter(&[1, 2, 3]), Err(PartsError::Missing { missing: 1, count: 4 }));
     }
 }

@@ -6,11 +6,11 @@ use vesica_encode::parts::Split;
 use vesica_protocols::{Pending, Phase, Progress as _};
 use vesica_table::RowBitmap;
 
-use super::{Book, PartsError};
 use crate::scale::spool::{Matched, OnDisk, PartFiles, SpoolError};
 use crate::session::reporter::Reporter;
 use crate::session::{Agreed, SessionError};
 use crate::words::error::Error;
+use crate::words::parts::PartsError;
 
 /// The keys before the key of the run is known.
 pub(crate) enum KeySet<'a> {
@@ -103,9 +103,8 @@ impl Selected {
 }
 
 impl PartSet<'_> {
-    /// The matches of the whole set, given those of its parts; none if this side does not learn them.
-    pub(super) fn matches(&self, book: Book<'_>) -> Result<Option<Selected>, SessionError> {
-        let chosen: Option<Vec<Kept<'_>>> = book.into_chosen().collect();
+    /// The matches of the whole set, given those of its parts in their order; none if this side does not learn them.
+    pub(super) fn matches(&self, chosen: Option<Vec<Kept<'_>>>) -> Result<Option<Selected>, SessionError> {
         let Some(chosen) = chosen else { return Ok(None) };
         match self {
             PartSet::InMemory { split, .. } => {

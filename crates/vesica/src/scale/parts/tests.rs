@@ -6,23 +6,31 @@ use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use rand_core::CryptoRng;
 use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates, Width};
 use vesica_encode::parts::Split;
-use vesica_net::{NetError, NetEvent, Options, PartCall, memory};
+use vesica_net::{Connection, NetError, NetEvent, Options, PartCall, memory};
 use vesica_protocols::registry::{Entry, PROTOCOLS, Security};
 use vesica_protocols::testing::{Planted, planted_for, usual};
-use vesica_protocols::{Learns, Parameters, Role, Sizes};
+use vesica_protocols::{Learns, Parameters, Phase, Role, Sizes};
 use vesica_table::Dialect;
 
-use super::line::{Of, Step};
-use super::rounds::Receipt;
+use super::line::{RunConnection, Step, StepKind};
+use super::part::PartProgress;
+use super::partitioned::PartitionedRun;
+use super::rounds::{Ledger, Receipt};
+use super::set::PartSet;
+use super::toss::Player;
 use super::*;
 use crate::job::{Destination, TableArgs};
 use crate::scale::spool::tests::spooled;
-use crate::session::links::InMemory;
+use crate::session::links::{InMemory, Links};
+use crate::session::reporter::Reporter;
+use crate::session::{self, Agreed, SessionError};
 use crate::words::memory::Budget;
 use crate::words::parts::MOST_ROUNDS;
+use crate::words::report::PartsReport;
 use crate::words::settings::{Choice, Settings};
 use crate::words::terms::Terms;
 use crate::{Error, local};
@@ -80,7 +88,7 @@ impl End {
 }
 
 /// How a side behaves from the coins to the matches.
-type Play<'p> = dyn Fn(&Agreed, &Items, Connection, &mut dyn Links, &Conduct<'_>) -> Played + Sync + 'p;
+type Play<'p> = dyn Fn(&Agreed, &Items, Connection, &mut dyn Links, &PlayOptions<'_>) -> Played + Sync + 'p;
 
 type Played = Result<Option<Matches>, SessionError>;
 
@@ -89,10 +97,10 @@ fn honest(
     items: &Items,
     run: Connection,
     links: &mut dyn Links,
-    conduct: &Conduct<'_>,
+    play_options: &PlayOptions<'_>,
 ) -> Played {
     let rng = &mut StdRng::seed_from_u64(agreed.role() as u64);
-    let outcome = play(agreed, items, run, links, conduct, rng)?;
+    let outcome = play(agreed, items, run, links, play_options, rng)?;
     Ok(outcome.map(|outcome| outcome.into_matches().unwrap()))
 }
 
@@ -103,10 +111,11 @@ fn side(
     link: (Connection, &mut dyn Links, u16),
     play: &Play<'_>,
 ) -> End {
-    let play = |agreed: &Agreed, items: &Items, run, links: &mut dyn Links, conduct: &Conduct<'_>| {
-        assert_eq!(agreed.parts.count() as u32, settings.parts);
-        play(agreed, items, run, links, conduct)
-    };
+    let play =
+        |agreed: &Agreed, items: &Items, run, links: &mut dyn Links, play_options: &PlayOptions<'_>| {
+            assert_eq!(agreed.parts.count() as u32, settings.parts);
+            play(agreed, items, run, links, play_options)
+        };
     side_of_any(role, items, settings, link, &play)
 }
 
@@ -121,10 +130,10 @@ fn side_of_any(
     let cancel = CancelToken::new();
     let reporter = Reporter::new(role, settings, &cancel, &|_| ());
     let options = Options { cancel: cancel.clone(), ..Options::default() };
-    let conduct = Conduct { threads: 1, lanes, options, reporter: &reporter };
+    let play_options = PlayOptions { threads: 1, lanes, options, reporter: &reporter };
     let terms = Terms::new(role, settings, &["raw".to_owned()]);
     let agreed = session::agree(&mut run, &terms, settings.wanted(), items.len(), None);
-    let result = agreed.and_then(|agreed| play(&agreed, items, run, links, &conduct));
+    let result = agreed.and_then(|agreed| play(&agreed, items, run, links, &play_options));
     End { result, report: reporter.end(Err(Error::interrupted(Phase::Parts))).report.parts }
 }
 
@@ -327,14 +336,19 @@ fn all_parts_of_a_side_have_one_size_and_every_attempt_an_id_of_its_own() {
         items: &Items,
         mut run: Connection,
         _: &mut dyn Links,
-        _: &Conduct<'_>,
+        _: &PlayOptions<'_>,
     ) -> Played {
-        let division =
-            Division::agree(agreed, items, Player::process(1), &mut run, &mut StdRng::seed_from_u64(9))?;
+        let partitioned = PartitionedRun::agree(
+            agreed,
+            items,
+            Player::process(1),
+            &mut run,
+            &mut StdRng::seed_from_u64(9),
+        )?;
         let bound = agreed.parts.bound(items.len() as u64) as usize;
-        assert!(division.set.in_memory().iter().all(|part| part.len() == bound));
-        assert!(division.set.in_memory().iter().any(|part| part.distinct() < bound), "there are dummies");
-        let mut ids: Vec<_> = (0..8).map(|part| part::attempt_id(&division, &run, part)).collect();
+        assert!(partitioned.set.in_memory().iter().all(|part| part.len() == bound));
+        assert!(partitioned.set.in_memory().iter().any(|part| part.distinct() < bound), "there are dummies");
+        let mut ids: Vec<_> = (0..8).map(|part| part::attempt_id(&partitioned, &run, part)).collect();
         ids.push(*agreed.sid());
         ids.sort_unstable();
         ids.dedup();
@@ -367,12 +381,12 @@ fn on_disk(
     items: &Items,
     run: Connection,
     links: &mut dyn Links,
-    conduct: &Conduct<'_>,
+    play_options: &PlayOptions<'_>,
 ) -> Played {
     let folder = tempfile::tempdir().unwrap();
     let rng = &mut StdRng::seed_from_u64(5);
-    let keys = KeySet::OnDisk(spooled(items, folder.path()), conduct.reporter);
-    match play(agreed, keys, run, links, conduct, rng)? {
+    let keys = KeySet::OnDisk(spooled(items, folder.path()), play_options.reporter);
+    match play(agreed, keys, run, links, play_options, rng)? {
         Some(Selected::Bitmap { rows, items: matched }) => {
             let rows: HashSet<u64> = rows.iter().collect();
             let matches = items
@@ -476,21 +490,21 @@ fn attempts_beyond_the_allowance_end_the_run_with_69() {
     }
 }
 
-/// A sender that is honest but for what it does to its book before the lists are exchanged.
+/// A sender that is honest but for what it does to its ledger before the lists are exchanged.
 fn with_book(spoil: fn(&mut Vec<&mut Receipt>)) -> Box<Play<'static>> {
-    Box::new(move |agreed, items, mut run, links, conduct| {
+    Box::new(move |agreed, items, mut run, links, play_options| {
         let rng = &mut StdRng::seed_from_u64(3);
-        let division = Division::agree(agreed, items, Player::process(1), &mut run, rng)?;
-        let progress = PartProgress::new(conduct.reporter);
-        let mut run = Line::begin(run, links, &division.job, conduct, rng)?;
-        let mut book = Book::new(division.count(), 4);
+        let partitioned = PartitionedRun::agree(agreed, items, Player::process(1), &mut run, rng)?;
+        let progress = PartProgress::new(play_options.reporter);
+        let mut run = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
+        let mut ledger = Ledger::new(partitioned.count(), 4);
         for round in 0..MOST_ROUNDS {
-            let missing = book.missing();
-            rounds::exchange_round(&mut run, round, division.count(), &missing)?;
+            let missing = ledger.missing();
+            rounds::exchange_round(&mut run, round, partitioned.count(), &missing)?;
             let parts = (round, &missing[..], missing.clone());
-            lanes::round(&division, &mut book, run.both(), parts, conduct, &progress, rng)?;
-            spoil(&mut book.receipts_mut().collect());
-            book.compare(&mut run, round, Role::Sender)?;
+            lanes::round(&partitioned, &mut ledger, run.both(), parts, play_options, &progress, rng)?;
+            spoil(&mut ledger.receipts_mut().collect());
+            ledger.compare(&mut run, round, Role::Sender)?;
         }
         Err(PartsError::Missing { missing: 0, count: 0 }.into())
     })
@@ -516,13 +530,13 @@ fn receipts_that_are_swapped_replayed_or_dropped_end_the_run_without_a_result() 
 
 /// A sender that is honest up to the root.
 fn with_root(spoil: fn(&mut [u8; 32], &mut u64)) -> Box<Play<'static>> {
-    Box::new(move |agreed, items, mut run, links, conduct| {
+    Box::new(move |agreed, items, mut run, links, play_options| {
         let rng = &mut StdRng::seed_from_u64(3);
-        let division = Division::agree(agreed, items, Player::process(1), &mut run, rng)?;
-        let progress = PartProgress::new(conduct.reporter);
-        let mut run = Line::begin(run, links, &division.job, conduct, rng)?;
-        let book = division.play(&mut run, conduct, &progress, rng)?;
-        let (mut root, mut matches) = (book.root(&division.job.id)?, book.matches());
+        let partitioned = PartitionedRun::agree(agreed, items, Player::process(1), &mut run, rng)?;
+        let progress = PartProgress::new(play_options.reporter);
+        let mut run = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
+        let ledger = partitioned.play(&mut run, play_options, &progress, rng)?;
+        let (mut root, mut matches) = (ledger.root(&partitioned.job.id)?, ledger.matches());
         spoil(&mut root, &mut matches);
         rounds::exchange_root(&mut run, &root, matches)?;
         Ok(None)
@@ -545,7 +559,13 @@ fn another_root_or_number_of_matches_ends_the_run_with_76() {
 fn a_coin_that_was_not_committed_to_ends_the_run_with_76() {
     let sets = planted(Security::Malicious, 100, 100, 10);
     let settings = settings("vole", Security::Malicious, 2);
-    fn cheats(agreed: &Agreed, _: &Items, mut run: Connection, _: &mut dyn Links, _: &Conduct<'_>) -> Played {
+    fn cheats(
+        agreed: &Agreed,
+        _: &Items,
+        mut run: Connection,
+        _: &mut dyn Links,
+        _: &PlayOptions<'_>,
+    ) -> Played {
         let promise = toss::commitment(agreed.role(), &[1; 32]);
         run.send(&[&[0, 1, 0][..], &promise].concat())?;
         run.recv_exact(&mut [0; 35])?;
@@ -568,7 +588,7 @@ fn a_partner_without_the_memory_for_the_parts_ends_the_run_with_77() {
         _: &Items,
         mut run: Connection,
         _: &mut dyn Links,
-        _: &Conduct<'_>,
+        _: &PlayOptions<'_>,
     ) -> Played {
         agreed.check_memory(2, Some(Budget::named(1)), &mut run).map(|()| None)
     }
@@ -586,11 +606,11 @@ fn sides_that_do_not_mean_the_same_round_end_with_76() {
         items: &Items,
         mut run: Connection,
         links: &mut dyn Links,
-        conduct: &Conduct<'_>,
+        play_options: &PlayOptions<'_>,
     ) -> Played {
         let rng = &mut StdRng::seed_from_u64(9);
-        let division = Division::agree(agreed, items, Player::process(1), &mut run, rng)?;
-        let mut run = Line::begin(run, links, &division.job, conduct, rng)?;
+        let partitioned = PartitionedRun::agree(agreed, items, Player::process(1), &mut run, rng)?;
+        let mut run = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
         rounds::exchange_round(&mut run, 0, 2, &[1])?;
         Ok(None)
     }

@@ -6,8 +6,8 @@ use vesica_channel::codec::{CodecError, Reader};
 use vesica_net::{Connection, Identity, PublicKey};
 use vesica_protocols::{Role, Sizes};
 
-use super::PartsError;
 use crate::session::{Agreed, SessionError};
+use crate::words::parts::PartsError;
 
 /// How a side plays its parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,8 +8,8 @@ use vesica_protocols::Progress;
 use vesica_spill::Usage;
 
 use super::{Reporter, sum};
-use crate::words::parts::Parts;
 use crate::session::Agreed;
+use crate::words::parts::Parts;
 use crate::words::report::{Event, MatchCounts, PartsReport, SpillReport};
 
 /// The least time between two events of parts that are done.

@@ -37,7 +37,7 @@ pub fn digests(
     settings: &Settings,
 ) -> Result<Digests, Error> {
     let Encoding::Digest(width) = settings.encoding() else {
-        return Err(super::not_in_parts("`--sigma`"));
+        return Err(not_in_parts("`--sigma`"));
     };
     let request = Request {
         on_null: settings.on_null,
@@ -90,6 +90,11 @@ pub fn keyed(k: &[u8; 32], parts: Parts, width: Width, digests: &[u8]) -> (Vec<u
         parts.of_prefix(prefix) as u32
     };
     (items.chunks_exact(width.bytes()).map(part).collect(), items)
+}
+
+/// The refusal of what an engine cannot do.
+pub(super) fn not_in_parts(what: &str) -> Error {
+    Error::usage(format!("an engine plays in parts, which do not go together with {what}"), "leave it out")
 }
 
 #[cfg(test)]

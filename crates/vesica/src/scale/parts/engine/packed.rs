@@ -13,7 +13,7 @@ use vesica_crypto::hash::Oracle;
 use vesica_encode::items::Width;
 use vesica_encode::parts::Parts;
 
-use super::items::keyed;
+use super::items::{fingerprints, keyed};
 
 /// Most records of a packed row. So a row has a few kilobytes, and an engine that takes in thousands of them at once holds a
 /// few tens of megabytes.
@@ -73,7 +73,7 @@ pub fn marks(key: &[u8; 32], groups: Parts, width: Width, digests: &[u8]) -> Mar
 pub fn pack_items(k: &[u8; 32], key: &[u8; 32], parts: Parts, width: Width, digests: &[u8]) -> PackedItems {
     let digests = distinct(width, digests);
     let (of, items) = keyed(k, parts, width, &digests);
-    let fingerprints = super::fingerprints(key, width, &digests);
+    let fingerprints = fingerprints(key, width, &digests);
     let (order, rows) = pack(&of, parts.count());
     let mut packed = Vec::with_capacity(items.len());
     for record in &order {
@@ -200,7 +200,7 @@ mod tests {
             let (k, key, parts) = ([3; 32], [4; 32], Parts::new(parts).unwrap());
             let digests = digests(width, 5000, 5000);
             let (of, items) = keyed(&k, parts, width, &digests);
-            let fingerprints = super::super::fingerprints(&key, width, &digests);
+            let fingerprints = fingerprints(&key, width, &digests);
             let expected: HashMap<&[u8], (u32, i64)> =
                 items.chunks_exact(width.bytes()).zip(of.into_iter().zip(fingerprints)).collect();
             let packed = pack_items(&k, &key, parts, width, &digests);
@@ -232,7 +232,7 @@ mod tests {
             }
             let (items, sums): (Vec<usize>, Vec<i64>) = counts.iter_mut().map(Distinct::count).unzip();
             assert_eq!(items.iter().sum::<usize>(), 1000);
-            let fingerprints = super::super::fingerprints(&key, width, &digests[..1000 * width.bytes()]);
+            let fingerprints = fingerprints(&key, width, &digests[..1000 * width.bytes()]);
             let sum = |of: Vec<i64>| of.into_iter().fold(0, i64::wrapping_add);
             assert_eq!(sum(sums), sum(fingerprints));
         }

@@ -2,7 +2,7 @@
 //!
 //! All items come first, then the connection. A connection that cannot be made, or breaks before the partner has said
 //! anything, is made again until the time for waiting is over. One that breaks later may have shown the partner something.
-//! Then the task gives up, and the part comes again in the next round, where the driver's book counts it; only a side that
+//! Then the task gives up, and the part comes again in the next round, where the driver's ledger counts it; only a side that
 //! shows nothing (a receiver that alone learns the result) tries again at once, a few times.
 
 use std::collections::HashSet;
@@ -14,18 +14,30 @@ use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicat
 use vesica_net::{Connection, NetError, Options, RetryReason};
 use vesica_protocols::{Error as ProtocolError, Learns, Phase, Role, encoding_for};
 
-use super::super::lanes::{Seed, SharedBook};
-use super::super::part::{HEADER, Header, PartProgress, Table, is_broken};
-use super::super::rounds::{Book, Held};
+use super::super::attempts::{Seed, SharedLedger};
+use super::super::options::PlayOptions;
+use super::super::part::{AttemptContext, HEADER, Header, PartProgress, is_broken};
+use super::super::partitioned::PartitionedRun;
+use super::super::rounds::{Attempt, Ledger};
 use super::super::set::{Kept, PartSet};
-use super::super::{Conduct, Division, PartsError};
-use super::PartReceipt;
 use super::ticket::Ticket;
 use crate::session::Agreed;
 use crate::session::links::{FromTask, Links};
 use crate::session::reporter::Reporter;
 use crate::words::error::{Error, Kind, Side};
+use crate::words::parts::PartsError;
 use crate::words::settings::Settings;
+
+/// A receipt that a task came back with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartReceipt {
+    /// The part.
+    pub part: u32,
+    /// The receipt.
+    pub receipt: [u8; 32],
+    /// Matching items, where both sides learn them; otherwise 0.
+    pub matches: u64,
+}
 
 /// How often a side that shows nothing tries again at once.
 const TRIES_AGAIN: u32 = 3;
@@ -134,19 +146,28 @@ impl Task {
         let of = agreed.sizes.of(agreed.role()) as u64;
         let filled = agreed.parts.fill(part as usize, of, &mut items, rng);
         filled.map_err(|error| Error::session(Phase::Parts, &PartsError::from(error).into()))?;
-        let division = Division { agreed, set: PartSet::One(items), job: ticket.job.clone() };
+        let partitioned = PartitionedRun { agreed, set: PartSet::One(items), job: ticket.job.clone() };
         let settings = Settings { threads: ticket.threads, timeout: ticket.silence, ..Settings::default() };
         let reporter = Reporter::new(agreed.role(), &settings, cancel, &|_| ());
         let progress = PartProgress::new(&reporter);
         let options = Options { silence: ticket.silence, cancel: cancel.clone() };
-        let conduct = Conduct { threads: settings.threads(), lanes: 1, options, reporter: &reporter };
+        let play_options =
+            PlayOptions { threads: settings.threads(), lanes: 1, options, reporter: &reporter };
         let missing = [part];
-        let (conduct, progress, missing) = (&conduct, &progress, &missing[..]);
-        let (round, threads, seed) = (ticket.round, conduct.threads, Seed::draw(rng));
-        let table = Table { division: &division, conduct, progress, round, missing, threads, seed };
+        let (play_options, progress, missing) = (&play_options, &progress, &missing[..]);
+        let (round, threads, seed) = (ticket.round, play_options.threads, Seed::draw(rng));
+        let table = AttemptContext {
+            partitioned: &partitioned,
+            play_options,
+            progress,
+            round,
+            missing,
+            threads,
+            seed,
+        };
         let seat = Seat { ticket: &ticket, part, table };
         let held = seat.play(&mut played.attempts, links, rng)?;
-        if let (Some(Kept::Pending(pending)), PartSet::One(items)) = (held.kept, &division.set) {
+        if let (Some(Kept::Pending(pending)), PartSet::One(items)) = (held.kept, &partitioned.set) {
             let failed = |error: ProtocolError| Error::session(Phase::Compare, &error.into());
             played.matched = matched(items, pending.matches().map_err(failed)?.rows());
         }
@@ -158,7 +179,7 @@ impl Task {
 struct Seat<'d, 'r> {
     ticket: &'r Ticket,
     part: u32,
-    table: Table<'d, 'r>,
+    table: AttemptContext<'d, 'r>,
 }
 
 impl<'d> Seat<'d, '_> {
@@ -168,18 +189,18 @@ impl<'d> Seat<'d, '_> {
         attempts: &mut u32,
         links: &mut dyn Links,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Held<'d>, Error> {
+    ) -> Result<Attempt<'d>, Error> {
         let Ticket { agreed, job, round, wait, .. } = self.ticket;
         let header = Header { tag: job.tag, part: self.part, round: *round };
-        let mut book = Book::of_task(agreed.parts.count());
+        let mut ledger = Ledger::of_task(agreed.parts.count());
         let (until, tries) = (Instant::now() + *wait, 1 + tries_again(agreed));
         loop {
             let mut channel = self.connect(links, &header, until, rng)?;
-            let ended = self.table.play(&SharedBook::new(&mut book), &mut channel, header);
+            let ended = self.table.play(&SharedLedger::new(&mut ledger), &mut channel, header);
             let spoke = channel.traffic().payload_received > HEADER as u64;
             *attempts += u32::from(spoke);
             let error = match ended {
-                Ok(Some(_)) => return book.take(self.part).ok_or_else(|| misplaced("no attempt is there")),
+                Ok(Some(_)) => return ledger.take(self.part).ok_or_else(|| misplaced("no attempt is there")),
                 Ok(None) => return Err(round_over()),
                 Err(error) => error,
             };
@@ -216,7 +237,7 @@ impl<'d> Seat<'d, '_> {
     }
 
     fn pause(&self) -> Result<(), Error> {
-        let cancel = &self.table.conduct.options.cancel;
+        let cancel = &self.table.play_options.options.cancel;
         cancel.sleep(PAUSE).map_err(|error| Error::session(Phase::Connect, &error.into()))
     }
 }

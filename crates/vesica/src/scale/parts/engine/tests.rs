@@ -16,7 +16,7 @@ use crate::job::{Destination, Job, TableArgs};
 use crate::scale::parts::toss::{Job as Toss, Players};
 use crate::session::links::Links;
 use crate::words::memory::Budget;
-use crate::words::memory::side::PartCosts;
+use crate::words::memory_use::side::PartCosts;
 use crate::words::settings::{Choice, Wanted};
 
 /// An engine of this process, whose tasks are threads.

@@ -27,12 +27,12 @@ use vesica_protocols::registry::Security;
 use vesica_protocols::{Learns, Profile, ResultKind, Role, Sizes};
 use zeroize::Zeroizing;
 
-use super::super::Parts;
 use super::super::toss::{Job, Player, Players};
 use crate::session::Agreed;
 use crate::session::partner::MOST_RELAYS;
 use crate::words::auto;
 use crate::words::error::Error;
+use crate::words::parts::{self, Parts};
 use crate::words::settings::{Choice, Wanted, Word};
 
 const VERSION: u16 = 1;
@@ -149,7 +149,7 @@ fn decode_agreed(reader: &mut Reader<'_>, role: Role, learns: Learns) -> Result<
     let parts = Parts::new(reader.u32()?).map_err(|_| invalid("number of parts"))?;
     let size = |size: u64| usize::try_from(size).map_err(|_| invalid("size"));
     let sizes = Sizes { receiver: size(receiver)?, sender: size(sender)? };
-    let played = super::super::sizes(parts, sizes);
+    let played = parts::sizes(parts, sizes);
     if played.receiver.max(played.sender) > u32::MAX as usize || parts == Parts::ONE {
         return Err(invalid("number of parts"));
     }

@@ -5,8 +5,8 @@ use vesica_channel::Digests;
 use vesica_net::{Identity, Nonces};
 
 use super::*;
-use crate::scale::parts::lanes::Seed;
-use crate::scale::parts::part::{ANY, HEADER, Header, Table, asked, hash_attempt, receipt};
+use crate::scale::parts::attempts::Seed;
+use crate::scale::parts::part::{ANY, AttemptContext, HEADER, Header, asked, hash_attempt, receipt};
 use crate::scale::parts::toss::{Coins, Job, Players};
 use crate::words::auto;
 
@@ -111,13 +111,14 @@ fn an_attempt_may_have_shown_something_once_the_partner_has_said_more_than_a_hea
         let players = Players { mine: Player::process(1), theirs: Player::process(1) };
         let coins = Coins { receiver: [1; 32], sender: [2; 32] };
         let job = Job::new(&agreed, coins, (keys, theirs), players);
-        let division = Division { agreed: &agreed, set: PartSet::Elsewhere, job };
+        let partitioned = PartitionedRun { agreed: &agreed, set: PartSet::Elsewhere, job };
         let reporter = Reporter::new(role, &settings, &cancel, &|_| ());
         let (progress, options) = (PartProgress::new(&reporter), Options::default());
-        let conduct = Conduct { threads: 1, lanes: 1, options, reporter: &reporter };
+        let play_options = PlayOptions { threads: 1, lanes: 1, options, reporter: &reporter };
         let (seed, missing) = (Seed::draw(&mut StdRng::seed_from_u64(1)), &[0, 1][..]);
-        let (division, conduct, progress) = (&division, &conduct, &progress);
-        let table = Table { division, conduct, progress, round: 0, missing, threads: 1, seed };
+        let (partitioned, play_options, progress) = (&partitioned, &play_options, &progress);
+        let table =
+            AttemptContext { partitioned, play_options, progress, round: 0, missing, threads: 1, seed };
         let (mut here, mut there) = memory::pair(&cancel);
         let mut hears = |bytes: usize| {
             there.send(&vec![0; bytes]).and_then(|()| there.flush()).unwrap();
@@ -154,7 +155,7 @@ fn a_connection_plays_a_part_of_the_round_that_both_sides_mean() {
 fn a_partner_that_plays_no_part_at_once_ends_the_run_with_76() {
     let sets = planted(Security::Malicious, 100, 100, 10);
     let settings = settings("vole", Security::Malicious, 2);
-    fn idles(_: &Agreed, _: &Items, mut run: Connection, _: &mut dyn Links, _: &Conduct<'_>) -> Played {
+    fn idles(_: &Agreed, _: &Items, mut run: Connection, _: &mut dyn Links, _: &PlayOptions<'_>) -> Played {
         run.send(&[&[0, 0, 0][..], &[1; 32]].concat()).and_then(|()| run.flush())?;
         run.recv_exact(&mut [0; 36])?;
         Ok(None)
@@ -190,7 +191,7 @@ fn each_side_draws_its_coin_and_its_key_anew() {
 fn a_commitment_that_is_ours_ends_the_run_with_76() {
     let sets = planted(Security::Malicious, 100, 100, 10);
     let settings = settings("vole", Security::Malicious, 2);
-    fn echoes(_: &Agreed, _: &Items, mut run: Connection, _: &mut dyn Links, _: &Conduct<'_>) -> Played {
+    fn echoes(_: &Agreed, _: &Items, mut run: Connection, _: &mut dyn Links, _: &PlayOptions<'_>) -> Played {
         for length in [35, 64] {
             let mut said = vec![0; length];
             run.recv_exact(&mut said)?;
@@ -208,7 +209,7 @@ fn a_commitment_that_is_ours_ends_the_run_with_76() {
 fn no_coin_is_shown_before_the_partner_has_committed_to_its_own() {
     let sets = planted(Security::Malicious, 100, 100, 10);
     let settings = settings("vole", Security::Malicious, 2);
-    fn waits(_: &Agreed, _: &Items, mut run: Connection, _: &mut dyn Links, _: &Conduct<'_>) -> Played {
+    fn waits(_: &Agreed, _: &Items, mut run: Connection, _: &mut dyn Links, _: &PlayOptions<'_>) -> Played {
         run.recv_exact(&mut [0; 35])?;
         thread::sleep(Duration::from_millis(100));
         run.check()?;

@@ -114,10 +114,10 @@ fn broken_with(
 }
 
 const STEPS: [Step; 4] = [
-    Step { round: 0, of: Of::Round },
-    Step { round: 0, of: Of::Ended },
-    Step { round: 0, of: Of::Root },
-    Step { round: 0, of: Of::Done },
+    Step { round: 0, of: StepKind::Round },
+    Step { round: 0, of: StepKind::Ended },
+    Step { round: 0, of: StepKind::Root },
+    Step { round: 0, of: StepKind::Done },
 ];
 
 #[test]
@@ -127,7 +127,7 @@ fn a_run_that_is_cut_at_any_step_by_either_side_ends_alike_on_both() {
     for step in STEPS {
         for when in [When::Before, When::Said, When::Taken] {
             // Nobody takes up what has ended well, and DONE is said with the step's end.
-            if step.of == Of::Done && when != When::Before {
+            if step.of == StepKind::Done && when != When::Before {
                 continue;
             }
             let cut = &[(step, when)][..];
@@ -197,7 +197,7 @@ fn a_partner_that_claims_what_was_not_said_ends_the_run_with_76() {
     let settings = settings("vole", Security::Malicious, 3);
     // During the parts, before either list of receipts.
     let cuts: [&[_]; 2] = [&[(STEPS[0], When::Taken)], &[]];
-    let ([receiver, sender], _) = broken(&sets, &settings, cuts, |first| first[35] = Of::Root as u8);
+    let ([receiver, sender], _) = broken(&sets, &settings, cuts, |first| first[35] = StepKind::Root as u8);
     assert_eq!(sender.result, Err(PartsError::Differ("step of the run").into()));
     assert_eq!((sender.exit_code(), receiver.exit_code()), (76, 69), "{:?}", receiver.result);
 }
@@ -218,17 +218,17 @@ fn a_run_that_cannot_be_taken_up_ends_with_69() {
 fn flaw_a_run_that_breaks_before_the_root_is_taken_up_by_a_side_that_has_not_begun_it() {
     let sets = planted(Security::Malicious, 60, 50, 20);
     let settings = settings("vole", Security::Malicious, 3);
-    let looks: &Play<'_> = &|agreed, items, mut run, links, conduct| {
+    let looks: &Play<'_> = &|agreed, items, mut run, links, play_options| {
         let rng = &mut StdRng::seed_from_u64(3);
-        let division = Division::agree(agreed, items, Player::process(1), &mut run, rng)?;
-        let progress = PartProgress::new(conduct.reporter);
-        let mut run = Line::begin(run, links, &division.job, conduct, rng)?;
-        let book = division.play(&mut run, conduct, &progress, rng)?;
+        let partitioned = PartitionedRun::agree(agreed, items, Player::process(1), &mut run, rng)?;
+        let progress = PartProgress::new(play_options.reporter);
+        let mut run = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
+        let ledger = partitioned.play(&mut run, play_options, &progress, rng)?;
         while run.channel().check().is_ok() {
             thread::sleep(Duration::from_millis(5));
         }
         run.mend()?;
-        division.confirm(&book, &mut run, conduct.reporter)?;
+        partitioned.confirm(&ledger, &mut run, play_options.reporter)?;
         Ok(None)
     };
     let cuts: [&[_]; 2] = [&[(STEPS[1], When::Taken)], &[]];

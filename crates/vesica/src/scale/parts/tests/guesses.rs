@@ -12,7 +12,7 @@ fn guessing(
     agreed: &Agreed,
     mut run: Connection,
     links: &mut dyn Links,
-    conduct: &Conduct<'_>,
+    play_options: &PlayOptions<'_>,
 ) -> Played {
     let rng = &mut StdRng::seed_from_u64(4);
     let job = toss::agree(agreed, Player::process(1), &mut run, rng)?;
@@ -30,14 +30,14 @@ fn guessing(
     let parts = (0..agreed.parts.count()).map(part).collect();
     // The set itself is of no use, but for its size.
     let split = Split::new(guesses, &job.items_key, agreed.parts).unwrap();
-    let division = Division { agreed, set: PartSet::InMemory { split, parts }, job };
-    let progress = PartProgress::new(conduct.reporter);
-    let mut line = Line::begin(run, links, &division.job, conduct, rng)?;
-    let book = division.play(&mut line, conduct, &progress, rng)?;
-    division.confirm(&book, &mut line, conduct.reporter)?;
+    let partitioned = PartitionedRun { agreed, set: PartSet::InMemory { split, parts }, job };
+    let progress = PartProgress::new(play_options.reporter);
+    let mut line = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
+    let ledger = partitioned.play(&mut line, play_options, &progress, rng)?;
+    partitioned.confirm(&ledger, &mut line, play_options.reporter)?;
     drop(line);
     let mut rows = Vec::new();
-    for kept in book.into_chosen() {
+    for kept in ledger.into_chosen() {
         if let Some(Kept::Pending(pending)) = kept {
             rows.extend(pending.matches()?.into_rows());
         }
@@ -53,10 +53,13 @@ fn ends(sets: [&Items; 3], [mine, theirs]: [&Settings; 2]) -> [End; 2] {
     thread::scope(|scope| {
         let sender = scope
             .spawn(move || side_of_any(Role::Sender, senders, theirs, (their_run, &mut takes, 1), &honest));
-        let cheat =
-            |agreed: &Agreed, _: &Items, run: Connection, links: &mut dyn Links, conduct: &Conduct<'_>| {
-                guessing(guesses, agreed, run, links, conduct)
-            };
+        let cheat = |agreed: &Agreed,
+                     _: &Items,
+                     run: Connection,
+                     links: &mut dyn Links,
+                     play_options: &PlayOptions<'_>| {
+            guessing(guesses, agreed, run, links, play_options)
+        };
         let receiver = side_of_any(Role::Receiver, declared, mine, (run, &mut makes, 1), &cheat);
         drop(makes);
         [receiver, sender.join().unwrap()]

@@ -9,8 +9,8 @@ use vesica_protocols::{Profile, registry};
 
 use super::*;
 use crate::job::{Ended, Job as Run};
-use crate::scale::parts::lanes::{Seed, SharedBook};
-use crate::scale::parts::part::{Header, Table};
+use crate::scale::parts::attempts::{Seed, SharedLedger};
+use crate::scale::parts::part::{AttemptContext, Header};
 use crate::session::Agreed;
 use crate::session::met::Met;
 use crate::session::partner::Partner;
@@ -59,12 +59,12 @@ fn changing(
     let (mut links, my_key) = (links.unwrap(), partner.my_key());
     let size = items.len();
     let agreed = session::agree_greeted(&mut channel, &terms, settings.wanted(), size, my_key.as_ref())?;
-    let division = Division::agree(&agreed, &items, Player::process(1), &mut channel, rng)?;
-    let header = |part, round| Header { tag: division.job.tag, part, round };
+    let partitioned = PartitionedRun::agree(&agreed, &items, Player::process(1), &mut channel, rng)?;
+    let header = |part, round| Header { tag: partitioned.job.tag, part, round };
     let meant = |part, round| {
         let plain = header(part, round);
         let mut meant =
-            Meant { agreed: agreed.clone(), job: division.job.clone(), plays: plain, says: plain };
+            Meant { agreed: agreed.clone(), job: partitioned.job.clone(), plays: plain, says: plain };
         if part == CHOSEN {
             change(&mut meant);
         }
@@ -73,35 +73,35 @@ fn changing(
     // The terms of the chosen part are the same in every round, but for its headers.
     let chosen = meant(CHOSEN, 0);
     let set = KeySet::from(&items).split(&chosen.agreed, &chosen.job.items_key, rng)?;
-    let other = Division { agreed: &chosen.agreed, set, job: chosen.job.clone() };
+    let other = PartitionedRun { agreed: &chosen.agreed, set, job: chosen.job.clone() };
     let reporter = Reporter::new(role, settings, &cancel, &|_| ());
-    let conduct = Conduct { threads: 1, lanes: 1, options, reporter: &reporter };
+    let play_options = PlayOptions { threads: 1, lanes: 1, options, reporter: &reporter };
     let progress = PartProgress::new(&reporter);
-    let mut run = Line::begin(channel, links.as_mut(), &division.job, &conduct, rng)?;
-    let mut book = Book::new(division.count(), 4);
+    let mut run = RunConnection::begin(channel, links.as_mut(), &partitioned.job, &play_options, rng)?;
+    let mut ledger = Ledger::new(partitioned.count(), 4);
     for round in 0..MOST_ROUNDS {
-        let missing = book.missing();
-        rounds::exchange_round(&mut run, round, division.count(), &missing)?;
+        let missing = ledger.missing();
+        rounds::exchange_round(&mut run, round, partitioned.count(), &missing)?;
         for part in missing.iter().copied() {
             let Meant { plays, says, .. } = meant(part, round);
-            let division = if part == CHOSEN { &other } else { &division };
+            let partitioned = if part == CHOSEN { &other } else { &partitioned };
             let (seed, missing) = (Seed::draw(rng), &missing[..]);
-            let (conduct, progress, threads) = (&conduct, &progress, 1);
-            let table = Table { division, conduct, progress, round, missing, threads, seed };
+            let (play_options, progress, threads) = (&play_options, &progress, 1);
+            let table = AttemptContext { partitioned, play_options, progress, round, missing, threads, seed };
             let (said, wanted) = (says.encode(), || true);
             let Ok(Some(mut met)) = run.both().1.open(&table.call(part, &said, &wanted), rng) else {
                 continue;
             };
             // What is wrong with a part is for the other side to see.
-            drop(table.play(&SharedBook::new(&mut book), &mut met, plays));
+            drop(table.play(&SharedLedger::new(&mut ledger), &mut met, plays));
         }
-        book.compare(&mut run, round, role)?;
-        if book.missing().is_empty() {
+        ledger.compare(&mut run, round, role)?;
+        if ledger.missing().is_empty() {
             run.end_rounds();
-            return division.confirm(&book, &mut run, &reporter);
+            return partitioned.confirm(&ledger, &mut run, &reporter);
         }
     }
-    Err(PartsError::Missing { missing: book.missing().len(), count: division.count() }.into())
+    Err(PartsError::Missing { missing: ledger.missing().len(), count: partitioned.count() }.into())
 }
 
 /// How the honest side of a run ends whose partner changes that, the lines that it has written, and how the partner ends.

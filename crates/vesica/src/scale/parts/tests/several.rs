@@ -11,16 +11,16 @@ fn every_number_of_lanes_sends_the_same_bytes_and_ends_with_the_plain_join() {
     let settings = Settings { learns: Learns::Both, ..settings("vole", Security::Malicious, 9) };
     let roots = Arc::new(Mutex::new(HashSet::new()));
     let kept = roots.clone();
-    let told: Box<Play<'static>> = Box::new(move |agreed, items, mut run, links, conduct| {
+    let told: Box<Play<'static>> = Box::new(move |agreed, items, mut run, links, play_options| {
         let rng = &mut StdRng::seed_from_u64(3);
-        let player = Player::process(conduct.lanes);
-        let division = Division::agree(agreed, items, player, &mut run, rng)?;
-        let progress = PartProgress::new(conduct.reporter);
-        let mut run = Line::begin(run, links, &division.job, conduct, rng)?;
-        let book = division.play(&mut run, conduct, &progress, rng)?;
-        kept.lock().unwrap().insert(book.root(&division.job.id)?);
-        division.confirm(&book, &mut run, conduct.reporter)?;
-        Ok(division.matches(book)?.and_then(Selected::into_matches))
+        let player = Player::process(play_options.lanes);
+        let partitioned = PartitionedRun::agree(agreed, items, player, &mut run, rng)?;
+        let progress = PartProgress::new(play_options.reporter);
+        let mut run = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
+        let ledger = partitioned.play(&mut run, play_options, &progress, rng)?;
+        kept.lock().unwrap().insert(ledger.root(&partitioned.job.id)?);
+        partitioned.confirm(&ledger, &mut run, play_options.reporter)?;
+        Ok(partitioned.matches(ledger)?.and_then(Selected::into_matches))
     });
     for (lanes, expected) in [([1, 1], 1), ([1, 4], 1), ([2, 2], 2), ([4, 3], 3), ([4, 4], 4)] {
         let [receiver, sender] = both_in(lanes, [&sets.receiver, &sets.sender], &settings, &[], &*told);

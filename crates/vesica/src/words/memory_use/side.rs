@@ -5,16 +5,16 @@ use vesica_protocols::registry::{Entry, Shape};
 use vesica_protocols::{ResultKind, Role, Sizes};
 
 use crate::words::auto;
-use crate::words::memory::disk::MemoryPlan;
 use crate::words::memory::{Budget, Source};
+use crate::words::memory_use::disk::MemoryPlan;
 use crate::words::parts::{self, LEAST_PARTS_OF_ENGINE, numbers_of_parts};
 use crate::words::settings::{Choice, Wanted};
 
 /// Bytes that reading a table and keeping its items take at most, a row.
-pub const TABLE_BYTES_PER_ROW: u64 = 48;
+pub(crate) const TABLE_BYTES_PER_ROW: u64 = 48;
 
 /// Bytes that splitting a set into parts takes beside that, a row.
-pub const SPLIT_BYTES_PER_ROW: u64 = 80;
+pub(crate) const SPLIT_BYTES_PER_ROW: u64 = 80;
 
 /// Bytes that the program takes beside its table and its protocol.
 pub(crate) const PROCESS_BYTES: u64 = 12 << 20;

@@ -19,7 +19,7 @@ use vesica_encode::items::Width;
 use vesica_encode::parts::Parts;
 use vesica_spill::Block;
 
-use crate::words::memory::side::PartCosts;
+use crate::words::memory_use::side::PartCosts;
 use crate::words::parts::{LEAST_PART, most_parts, numbers_of_parts};
 
 /// Bucket files of keys on disk.

@@ -1,0 +1,48 @@
+//! What is fixed before the first part.
+
+use rand_core::CryptoRng;
+use vesica_net::Connection;
+
+use super::rounds::Ledger;
+use super::set::{KeySet, PartSet};
+use super::toss::{self, Job, Player};
+use crate::session::{Agreed, SessionError};
+use crate::words::report::PartsReport;
+
+/// What is fixed before the first part: the items of each, and what both sides call the run.
+pub(crate) struct PartitionedRun<'a> {
+    pub(super) agreed: &'a Agreed,
+    pub(super) set: PartSet<'a>,
+    pub(super) job: Job,
+}
+
+impl<'a> PartitionedRun<'a> {
+    /// The coins, the keys, and the split under them.
+    pub(crate) fn agree(
+        agreed: &'a Agreed,
+        keys: impl Into<KeySet<'a>>,
+        player: Player,
+        run: &mut Connection,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self, SessionError> {
+        let job = toss::agree(agreed, player, run, rng);
+        let job = job.map_err(|error| agreed.failed(error, run)).inspect_err(|_| run.abort())?;
+        let set = keys.into().split(agreed, &job.items_key, rng).inspect_err(|_| run.abort())?;
+        Ok(PartitionedRun { agreed, set, job })
+    }
+
+    /// B.
+    pub(super) fn count(&self) -> usize {
+        self.agreed.parts.count()
+    }
+
+    pub(super) fn report(&self, ledger: &Ledger<'_>) -> PartsReport {
+        PartsReport {
+            count: self.count() as u32,
+            bound: self.agreed.played().of(self.agreed.role()) as u64,
+            lanes: self.job.players.at_once().into(),
+            attempts: ledger.attempts(),
+            spent: ledger.repeated(),
+        }
+    }
+}

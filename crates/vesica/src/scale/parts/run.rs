@@ -1,0 +1,147 @@
+//! A run in parts, from the coins to DONE.
+
+use rand_core::CryptoRng;
+use vesica_net::Connection;
+use vesica_protocols::{Learns, Phase, Progress as _};
+
+use super::lanes;
+use super::line::{self, RunConnection};
+use super::options::PlayOptions;
+use super::part::PartProgress;
+use super::partitioned::PartitionedRun;
+use super::rounds::{self, Ledger};
+use super::set::{KeySet, Selected};
+use super::toss::Player;
+use crate::session::links::Links;
+use crate::session::reporter::Reporter;
+use crate::session::{self, Agreed, SessionError};
+use crate::words::parts::PartsError;
+
+/// Plays a round: its number and its parts.
+pub(super) type PlayRound<'d, 'r> =
+    &'r mut dyn FnMut(&mut Ledger<'d>, &mut RunConnection<'_>, (u16, &[u32])) -> Result<(), SessionError>;
+
+/// Ends the conversation. Both sides see a difference, and take their leave in order, so that each one's message reaches
+/// the other; of anything else the partner is told nothing.
+fn leave(run: &mut Connection, error: &SessionError) {
+    match error {
+        SessionError::Parts(PartsError::Differ(_)) => {
+            run.expect_prompt();
+            drop(run.finish(&[]));
+        }
+        _ => run.abort(),
+    }
+}
+
+impl PartitionedRun<'_> {
+    /// Plays all parts, round by round.
+    pub(crate) fn play<'d>(
+        &'d self,
+        run: &mut RunConnection<'_>,
+        play_options: &PlayOptions<'_>,
+        progress: &'d PartProgress<'_>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Ledger<'d>, SessionError> {
+        self.rounds(run, play_options.reporter, &mut |ledger, run, (round, parts)| {
+            let before = ledger.lengths(parts);
+            loop {
+                // Where the connection of the run broke, what is left of the round is played after it was made again.
+                let open = ledger.same_length(&before);
+                let ended =
+                    lanes::round(self, ledger, run.both(), (round, parts, open), play_options, progress, rng);
+                match ended {
+                    Err(error) if line::is_broken(&error) => run.mend()?,
+                    ended => break ended?,
+                }
+            }
+            run.end_round(round);
+            Ok(())
+        })
+    }
+
+    /// Goes from round to round until every part is done. `play` plays a round, which has a number and these parts.
+    pub(super) fn rounds<'d>(
+        &'d self,
+        run: &mut RunConnection<'_>,
+        reporter: &Reporter<'_>,
+        play: PlayRound<'d, '_>,
+    ) -> Result<Ledger<'d>, SessionError> {
+        let allowance = self.agreed.allowance(self.job.players.at_once());
+        reporter.questions(self.agreed, allowance);
+        let mut ledger = Ledger::new(self.count(), allowance);
+        let played = self.rounds_of(&mut ledger, run, play);
+        reporter.parts(self.report(&ledger), self.agreed.max_tested_keys(ledger.repeated()));
+        played.inspect_err(|error| leave(run.channel_mut(), error))?;
+        Ok(ledger)
+    }
+
+    fn rounds_of<'d>(
+        &self,
+        ledger: &mut Ledger<'d>,
+        run: &mut RunConnection<'_>,
+        play: PlayRound<'d, '_>,
+    ) -> Result<(), SessionError> {
+        for round in 0..=u16::MAX {
+            let missing = ledger.missing();
+            let parts = rounds::in_round(&missing, self.job.players);
+            ledger.enter(parts)?;
+            rounds::exchange_round(run, round, self.count(), parts)?;
+            play(ledger, run, (round, parts))?;
+            ledger.compare(run, round, self.agreed.role())?;
+            if ledger.missing().is_empty() {
+                run.end_rounds();
+                return Ok(());
+            }
+        }
+        Err(PartsError::Missing { missing: ledger.missing().len(), count: self.count() }.into())
+    }
+
+    /// Compares root, matches and digests with the partner: DONE of the whole run.
+    pub(crate) fn confirm(
+        &self,
+        ledger: &Ledger<'_>,
+        run: &mut RunConnection<'_>,
+        reporter: &Reporter<'_>,
+    ) -> Result<(), SessionError> {
+        let root = ledger.root(&self.job.id)?;
+        let matches = match self.agreed.learns {
+            Learns::Receiver => u64::MAX,
+            Learns::Both => ledger.matches(),
+        };
+        let compared = rounds::exchange_root(run, &root, matches);
+        compared.inspect_err(|error| leave(run.channel_mut(), error))?;
+        run.exchange(run.done(), Vec::new(), &mut |run| session::exchange_digests(u64::MAX, run, reporter))
+    }
+
+    /// The matches of the whole set, if this side learns them.
+    pub(crate) fn matches(&self, ledger: Ledger<'_>) -> Result<Option<Selected>, SessionError> {
+        self.set.matches(ledger.into_chosen().collect())
+    }
+}
+
+/// The whole of a run in parts, from the coins to DONE and the matches.
+pub(crate) fn play<'a>(
+    agreed: &'a Agreed,
+    keys: impl Into<KeySet<'a>>,
+    mut run: Connection,
+    links: &mut dyn Links,
+    play_options: &PlayOptions<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Selected>, SessionError> {
+    let reporter = play_options.reporter;
+    let progress = PartProgress::new(reporter);
+    let partitioned =
+        PartitionedRun::agree(agreed, keys, Player::process(play_options.lanes), &mut run, rng)?;
+    reporter.phase(Phase::Parts, partitioned.count() as u64);
+    let mut run = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
+    let played = partitioned.play(&mut run, play_options, &progress, rng);
+    let played = played.and_then(|ledger| partitioned.confirm(&ledger, &mut run, reporter).map(|()| ledger));
+    reporter.transcript(run.channel());
+    let ledger = played?;
+    reporter.confirmed();
+    // The connection ends before the matches are looked for: its end would tell the partner how long that takes.
+    drop(run);
+    let selected = partitioned.matches(ledger);
+    partitioned.set.usage().into_iter().for_each(|(usage, kind)| reporter.spilled(usage, kind));
+    selected
+}
