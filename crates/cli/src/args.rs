@@ -326,6 +326,12 @@ pub(crate) struct PartnerOptions {
     /// The partner's public key, vesica-pub1-…, or @FILE with a file that holds it
     #[arg(long, value_name = "PUBKEY", required_unless_present = "insecure_plaintext")]
     pub(crate) peer: Option<String>,
+    /// Take the agreed options, the address and the keys from FILE, which the partner wrote with --write-run-file; beside it give my table, and --key COLUMN for each of its keys
+    #[arg(long, value_name = "FILE")]
+    pub(crate) run_file: Option<PathBuf>,
+    /// Write a new FILE for the partner, with all agreed options, the address and both public keys; nothing in it is secret
+    #[arg(long, value_name = "FILE", conflicts_with = "run_file")]
+    pub(crate) write_run_file: Option<PathBuf>,
     /// Keep base OTs with this partner in FILE, and use those in it: later runs start faster (kkrt, ot-phasing, ot-psi, gbf, gbf-random and those over circuits, but not circuit-vole; --security semi-honest)
     #[arg(long, value_name = "FILE", conflicts_with = "insecure_plaintext")]
     pub(crate) keep_base_ots: Option<PathBuf>,

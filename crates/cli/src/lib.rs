@@ -21,6 +21,7 @@ mod plan;
 mod quickstart;
 mod relay;
 mod run;
+mod run_file;
 mod screen;
 mod signals;
 mod system;
@@ -42,7 +43,14 @@ const USAGE: u8 = 64;
 
 /// The whole program: from its arguments to its exit code.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let arguments = match run_file::expand(std::env::args_os().collect()) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            say(&format!("vesica: {error}"));
+            return ExitCode::from(error.kind.exit_code());
+        }
+    };
+    let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // If standard error is closed, nothing can be done.

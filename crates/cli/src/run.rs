@@ -22,6 +22,7 @@ use crate::args::{Around, Assist, Common, Local, PartnerOptions, Receive, Send, 
 use crate::deadline::Net;
 use crate::events::Events;
 use crate::outbox::outbox;
+use crate::run_file;
 use crate::screen::{self, Screen, say};
 use crate::{signals, system};
 
@@ -142,9 +143,23 @@ fn with_partner(
     };
     let job = Job { role, table, settings: common.settings() };
     let written = (output.as_deref(), caution(common, output.as_deref()));
-    run(command, &common.around, written, &protected, |on_event, cancel, rng| match find_partner(partner) {
-        Ok(partner) => job.run(&partner, cancel, rng, on_event),
-        Err(error) => job.refuse(error, on_event),
+    run(command, &common.around, written, &protected, |on_event, cancel, rng| {
+        let met = find_partner(partner).and_then(|met| {
+            let file = run_file::for_partner(&job, &met);
+            let to = partner.write_run_file.as_deref();
+            to.map_or(Ok(()), |to| run_file::write(to, &file, &met.address))?;
+            let line = run_file::line(&file, &job, &met).filter(|_| partner.run_file.is_none());
+            Ok((met, line))
+        });
+        match met {
+            Ok((met, line)) => job.run(&met, cancel, rng, &|event| {
+                on_event(event);
+                if let (Event::Started { .. }, Some(line)) = (event, &line) {
+                    on_event(&Event::Notice { message: line.clone() });
+                }
+            }),
+            Err(error) => job.refuse(error, on_event),
+        }
     })
 }
 
@@ -343,6 +358,7 @@ fn find_partner(options: &PartnerOptions) -> Result<Partner, Error> {
     let peer = partner::peer_key(peer)?;
     let partner = Partner::authenticated(address, partner::identity(options.identity.as_deref())?, peer)?;
     let partner = partner.helped_by(options.helper.as_deref(), options.helper_key.as_deref())?;
+    options.run_file.as_deref().map_or(Ok(()), |file| run_file::check(file, &partner))?;
     Ok(partner.keeping_base_ots(options.keep_base_ots.clone()))
 }
 

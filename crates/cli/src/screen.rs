@@ -95,14 +95,12 @@ impl Screen {
     }
 
     fn listening(&self, address: &str, key: Option<&str>) {
-        let (who, needs, at) = if self.helps.load(Relaxed) {
-            ("the two parties", "both parties need: --helper", "--helper-key")
-        } else {
-            ("the partner", "the partner needs: --connect", "--peer")
-        };
+        let helps = self.helps.load(Relaxed);
+        let who = if helps { "the two parties" } else { "the partner" };
         self.line(&format!("listening on {address}; waiting for {who}"));
-        if let (Some(_), Some(key)) = (&self.bar, key) {
-            self.line(&format!("{needs} {} {at} {key}", reached_at(address)));
+        if let (Some(key), true) = (key, helps) {
+            let needed = format!("--helper {} --helper-key {key}", reached_at(address));
+            self.line(&format!("both parties need: {needed}"));
         }
     }
 

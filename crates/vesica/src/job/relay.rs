@@ -18,10 +18,11 @@ use vesica_net::{Address, Identity, PublicKey, StrangerReason};
 use vesica_protocols::Phase;
 use vesica_table::shown_path;
 
-use crate::session::partner::{PRIVATE, is_private, named_key, read_small};
+use crate::session::partner::{PRIVATE, is_private, named_key};
 use crate::session::strangers::Strangers;
 use crate::words::error::Error;
 use crate::words::report::json_line;
+use crate::words::system::read_small;
 use queue::Queue;
 use told::{Telling, Told};
 

@@ -21,7 +21,7 @@ use crate::session::links::OverNetwork;
 use crate::session::local_state::LocalState;
 use crate::session::met::Met;
 use crate::words::error::Error;
-use crate::words::system;
+use crate::words::system::{self, read_small};
 
 /// The most bytes that a file with a public key may have.
 const PUBLIC_KEY_FILE: u64 = 4096;
@@ -302,20 +302,6 @@ fn read_key(argument: &str) -> Result<PublicKey, String> {
     let key = read_small(path, PUBLIC_KEY_FILE)
         .and_then(|text| text.trim().parse().map_err(|error| format!("{error}")));
     key.map_err(|error| format!("`--peer @{}`: {error}", shown_path(Path::new(path))))
-}
-
-/// The text of a file of at most so many bytes. A pipe is not waited for.
-pub(crate) fn read_small(path: &str, most: u64) -> Result<String, String> {
-    let file = system::open_without_waiting(Path::new(path)).map_err(|error| error.to_string())?;
-    if !file.metadata().is_ok_and(|about| about.is_file()) {
-        return Err("it is not a file".into());
-    }
-    let mut text = String::new();
-    match file.take(most + 1).read_to_string(&mut text) {
-        Ok(bytes) if bytes as u64 <= most => Ok(text),
-        Ok(_) => Err(format!("it has more than {most} bytes")),
-        Err(error) => Err(error.to_string()),
-    }
 }
 
 /// What a file with a private key has in its first line.

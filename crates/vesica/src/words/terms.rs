@@ -16,8 +16,8 @@ use vesica_protocols::Role;
 
 use crate::words::auto;
 use crate::words::base_ots::CacheState;
-use crate::words::results;
-use crate::words::settings::{Choice, Limits, Settings, Word};
+use crate::words::options::{self, AgreedOption};
+use crate::words::settings::{Choice, Limits, Settings};
 
 /// The most bytes that a terms message may have.
 pub const MAX_BYTES: usize = 1 << 14;
@@ -65,7 +65,6 @@ impl Difference {
     /// What the two sides can do about it; none if only another version of the program can help.
     pub fn remedy(&self) -> Option<String> {
         let known = [&self.mine, &self.theirs].iter().all(|value| value.as_str() != ABSENT);
-        let agree = |option: &str| Some(format!("agree on `{option}`"));
         match self.field.as_str() {
             AUTO_TABLE => Some(
                 "name the protocol with `--protocol` on both sides, or install the same version of vesica on both"
@@ -73,24 +72,12 @@ impl Difference {
             ),
             _ if !known => None,
             ROLE => Some("one side runs `receive`, the other `send`".into()),
-            "key rules" => {
+            KEY_RULES => {
                 Some("give as many `--key COLUMN:RULE`, with the same rules in the same order".into())
             }
-            "protocol" | "security" | "learns" | "result" | "sigma" | "level" | "variant" | "profile" => {
-                agree(&format!("--{}", self.field))
-            }
-            "at-least" | "payload-bytes" | "min-matches" | "noise" => agree(&format!("--{}", self.field)),
-            VALUE | PAYLOAD => Some(format!(
-                "name the same columns of the sender's table with `--{}` on both sides, in the same order",
-                self.field
-            )),
-            "match id" => agree("--match-id"),
+            PROTOCOL => Some(options::PROTOCOL.remedy()),
             HELPER => Some("give `--protocol`, `--helper` and `--helper-key` alike on both sides".into()),
-            "paper parameters" => agree("--paper-parameters"),
-            AUDIT_MAX => Some(
-                "agree on `--audit-max`: the stricter side's number protects both, or neither gives it".into(),
-            ),
-            _ => None,
+            field => options::of_field(field).map(AgreedOption::remedy),
         }
     }
 }
@@ -107,12 +94,12 @@ pub(crate) fn remedy(differences: &[Difference]) -> String {
 /// The field of the roles.
 const ROLE: &str = "role";
 
-/// The field of the audit's limit.
-const AUDIT_MAX: &str = "audit-max";
+/// The field of the protocol.
+const PROTOCOL: &str = "protocol";
 
-/// The fields of the sender's columns.
-const VALUE: &str = "value";
-const PAYLOAD: &str = "payload";
+/// The field of the rules of the keys, and the one that stands behind it.
+const KEY_RULES: &str = "key rules";
+const AFTER_KEY_RULES: &str = "sigma";
 
 /// The field of the helper's key.
 const HELPER: &str = "helper";
@@ -129,38 +116,22 @@ const ABSENT: &str = "(not known)";
 impl Terms {
     /// The terms of a run; `rules` are the key rules in order.
     pub fn new(role: Role, settings: &Settings, rules: &[String]) -> Self {
-        let equal = [
-            ("security", settings.security.name().to_owned()),
-            ("learns", settings.learns.word().to_owned()),
-            ("match id", if settings.match_id { "yes" } else { "no" }.to_owned()),
-            ("result", settings.result.result.word().to_owned()),
-            (VALUE, columns(&settings.result.value)),
-            ("at-least", or_none(settings.result.at_least)),
-            (PAYLOAD, columns(&settings.result.payload)),
-            (
-                "payload-bytes",
-                or_none(
-                    Some(settings.result.payload_width()).filter(|_| !settings.result.payload.is_empty()),
-                ),
-            ),
-            ("min-matches", or_none(settings.result.min_matches)),
-            ("noise", or_none(settings.result.noise.map(results::shown))),
-            ("key rules", rules.join(" + ")),
-            ("sigma", or_none(settings.sigma)),
-            ("level", settings.level.to_string()),
-            ("variant", settings.variant.clone().unwrap_or_else(|| "standard".to_owned())),
-            ("profile", settings.profile.name().to_owned()),
-            (AUDIT_MAX, or_none(settings.audit_max)),
-            ("paper parameters", if settings.paper_parameters { "yes" } else { "no" }.to_owned()),
-            (HELPER, "none".to_owned()),
-            (AUTO_TABLE, auto::auto_table()),
-        ];
+        let mut equal: Vec<(String, String)> = Vec::new();
+        let mut put = |field: &str, value: String| equal.push((field.to_owned(), value));
+        for option in options::AGREED {
+            if option.field == AFTER_KEY_RULES {
+                put(KEY_RULES, rules.join(" + "));
+            }
+            put(option.field, (option.value)(settings).term());
+        }
+        put(HELPER, options::NONE.to_owned());
+        put(AUTO_TABLE, auto::auto_table());
         Terms {
             role,
             allow_insecure: settings.allow_insecure,
             limits: settings.limits,
             protocol: settings.protocol.to_string(),
-            equal: equal.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            equal,
             base_ots: CacheState::Disabled,
         }
     }
@@ -187,17 +158,13 @@ impl Terms {
 
     /// What of these terms a run in several parts cannot have.
     pub(crate) fn not_in_parts(&self) -> Option<&'static str> {
-        let given = |field: &str| self.field(field).is_some_and(|value| value != "none");
-        let other_result = self.field("result") != Some("rows");
-        let excluded = [
-            (other_result || given(PAYLOAD), "results other than rows (`--result`, `--payload`)"),
-            (given("sigma"), "native integers (`--sigma`)"),
-            (given(AUDIT_MAX), "`--audit-max`"),
-            (given(HELPER), A_HELPER),
-            (self.base_ots != CacheState::Disabled, "kept base OTs (`--keep-base-ots`)"),
-            (self.field("paper parameters") == Some("yes"), "`--paper-parameters`"),
-        ];
-        excluded.into_iter().find(|(excluded, _)| *excluded).map(|(_, what)| what)
+        let of_options = options::AGREED.iter().find_map(|option| {
+            let term = self.field(option.field).unwrap_or(ABSENT);
+            option.not_in_parts.filter(|_| option.hinders_parts(term))
+        });
+        let helper = self.field(HELPER).is_some_and(|helper| helper != options::NONE).then_some(A_HELPER);
+        let kept = self.base_ots != CacheState::Disabled;
+        of_options.or(helper).or(kept.then_some("kept base OTs (`--keep-base-ots`)"))
     }
 
     /// What the party has of base OTs.
@@ -270,7 +237,7 @@ impl Terms {
             differ(ROLE, self.role.name(), theirs.role.name());
         }
         if self.protocol().or(theirs.protocol()) != theirs.protocol().or(self.protocol()) {
-            differ("protocol", &self.protocol, &theirs.protocol);
+            differ(PROTOCOL, &self.protocol, &theirs.protocol);
         }
         let somebody_says_auto = self.protocol().is_none() || theirs.protocol().is_none();
         let compared = |(name, _): &&(String, String)| somebody_says_auto || name != AUTO_TABLE;
@@ -325,17 +292,6 @@ impl Terms {
     fn field(&self, name: &str) -> Option<&str> {
         self.equal.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
     }
-}
-
-/// A value, or the word for none.
-fn or_none(value: Option<impl ToString>) -> String {
-    value.map_or("none".to_owned(), |value| value.to_string())
-}
-
-/// Names of columns, each in double quotes, in printable ASCII.
-fn columns(names: &[String]) -> String {
-    let quoted = |name: &String| format!("\"{}\"", name.escape_default());
-    or_none(Some(names.iter().map(quoted).collect::<Vec<_>>().join(", ")).filter(|_| !names.is_empty()))
 }
 
 /// Printable ASCII only: it may be shown on a terminal.

@@ -1,0 +1,314 @@
+//! A run file: the agreed half of a run, written by one side for the other. It holds nothing secret.
+//!
+//! ```text
+//! {
+//!   "vesica_run": 1,
+//!   "role": "send",                              what its reader runs
+//!   "keys": ["email"],                           the rules of the keys, in order
+//!   "options": {"security": "malicious", …},     every agreed option that is given, as the command line names it
+//!   "partner": {"connect": "HOST:7400", "peer": "vesica-pub1-…", "mine": "vesica-pub1-…"}
+//! }
+//! ```
+//!
+//! `mine` is the key that its reader has to have. Where the writer listens, nobody knows by which name its machine is reached:
+//! the reader puts that in the place of `HOST`, or names the address itself.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use vesica_net::Address;
+use vesica_protocols::Role;
+use vesica_table::shown_path;
+
+use crate::words::error::Error;
+use crate::words::options::{self, AgreedOption, Value};
+use crate::words::settings::Settings;
+use crate::words::system::read_small;
+
+/// The version of the form.
+const VERSION: u32 = 1;
+
+/// The most bytes of a run file.
+pub const MOST_BYTES: u64 = 1 << 16;
+
+/// In the place of a machine's name that is not known.
+pub const HOST: &str = "HOST";
+
+const REMEDY: &str =
+    "ask the partner for a new run file (`--write-run-file`), made by the same version of vesica";
+
+/// A run file's content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunFile {
+    vesica_run: u32,
+    role: String,
+    /// The rules of the keys, in order.
+    pub keys: Vec<String>,
+    options: BTreeMap<String, Given>,
+    /// How its reader meets its writer.
+    pub partner: Meeting,
+}
+
+/// The value of an option.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Given {
+    Flag(bool),
+    Text(String),
+    Several(Vec<String>),
+}
+
+/// How the reader of a run file meets its writer. Names are those of the command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Meeting {
+    /// Where the writer listens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub connect: Option<String>,
+    /// Where the writer connects to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<String>,
+    /// Relays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via: Vec<String>,
+    /// Their keys.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub via_key: Vec<String>,
+    /// The run's name at the relay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// The helper's address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub helper: Option<String>,
+    /// The helper's key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub helper_key: Option<String>,
+    /// The writer's key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
+    /// The reader's key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mine: Option<String>,
+}
+
+impl Meeting {
+    /// Of the partner of a side that meets at this address.
+    pub fn of(address: &Address) -> Self {
+        match address {
+            Address::Listen(at) => {
+                let port = at.rsplit_once(':').map_or(&**at, |(_, port)| port);
+                let host = at.rsplit_once(':').map_or("", |(host, _)| host);
+                let anywhere = ["", "0.0.0.0", "[::]"].contains(&host);
+                let connect = if anywhere { format!("{HOST}:{port}") } else { at.clone() };
+                Meeting { connect: Some(connect), ..Meeting::default() }
+            }
+            Address::Connect(at) => {
+                let port = at.rsplit_once(':').map_or(&**at, |(_, port)| port);
+                Meeting { listen: Some(format!(":{port}")), ..Meeting::default() }
+            }
+            Address::Via(via) => {
+                let relays = via.relays();
+                Meeting {
+                    via: relays.iter().map(|relay| relay.address.clone()).collect(),
+                    via_key: relays.iter().map(|relay| relay.key.to_string()).collect(),
+                    run: Some(via.run.clone()).filter(|run| !run.is_empty()),
+                    ..Meeting::default()
+                }
+            }
+        }
+    }
+}
+
+/// The command that a role runs.
+fn command(role: Role) -> &'static str {
+    match role {
+        Role::Receiver => "receive",
+        Role::Sender => "send",
+    }
+}
+
+impl RunFile {
+    /// For the partner of a side with this role, these settings and rules.
+    pub fn for_partner(role: Role, settings: &Settings, rules: Vec<String>, partner: Meeting) -> Self {
+        let given = |option: &AgreedOption| {
+            let value = match (option.value)(settings) {
+                Value::Flag(true) => Given::Flag(true),
+                Value::Text(Some(text), _) => Given::Text(text),
+                Value::Columns(names) if !names.is_empty() => Given::Several(names),
+                Value::Flag(false) | Value::Text(None, _) | Value::Columns(_) => return None,
+            };
+            Some((option.name.to_owned(), value))
+        };
+        let all = [&options::PROTOCOL].into_iter().chain(options::AGREED);
+        let mut options: BTreeMap<String, Given> = all.filter_map(given).collect();
+        if settings.allow_insecure {
+            options.insert(ALLOW_INSECURE.to_owned(), Given::Flag(true));
+        }
+        RunFile { vesica_run: VERSION, role: command(role.other()).to_owned(), keys: rules, options, partner }
+    }
+
+    /// Reads the one at this path.
+    ///
+    /// # Errors
+    /// If it cannot be read, is no run file, or is of another version.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let name = shown_path(path);
+        let text = path.to_str().ok_or_else(|| "its name is not UTF-8".to_owned());
+        let text = text.and_then(|path| read_small(path, MOST_BYTES));
+        Self::parse(&text.map_err(|why| Error::usage(format!("`--run-file {name}`: {why}"), REMEDY))?, &name)
+    }
+
+    /// Reads one that `name` is called.
+    ///
+    /// # Errors
+    /// If it is no run file, or of another version.
+    pub fn parse(text: &str, name: &str) -> Result<Self, Error> {
+        let refused = |why: String| Error::usage(format!("`--run-file {name}`: {why}"), REMEDY);
+        let file: RunFile =
+            serde_json::from_str(text).map_err(|error| refused(format!("it is no run file: {error}")))?;
+        if file.vesica_run != VERSION {
+            return Err(refused(format!(
+                "it has version {}, and this program reads {VERSION}",
+                file.vesica_run
+            )));
+        }
+        let known = |name: &str| {
+            [options::PROTOCOL.name, ALLOW_INSECURE].contains(&name)
+                || options::AGREED.iter().any(|option| option.name == name)
+        };
+        match file.options.keys().find(|name| !known(name)) {
+            Some(option) => Err(refused(format!("it has an option that is not known here, {option:?}"))),
+            None => Ok(file),
+        }
+    }
+
+    /// Its text.
+    ///
+    /// # Errors
+    /// If it cannot be written as JSON, which does not happen.
+    pub fn to_text(&self) -> Result<String, Error> {
+        let text = serde_json::to_string_pretty(self);
+        text.map(|text| text + "\n").map_err(|error| Error::usage(error.to_string(), REMEDY))
+    }
+
+    /// The command that its reader runs: `receive` or `send`.
+    pub fn command(&self) -> &str {
+        &self.role
+    }
+
+    /// The options, each with its value, as often as the command line has them; a flag has none.
+    pub fn arguments(&self) -> Vec<(&str, Option<&str>)> {
+        let mut all = Vec::new();
+        for (name, given) in &self.options {
+            match given {
+                Given::Flag(true) => all.push((&**name, None)),
+                Given::Flag(false) => {}
+                Given::Text(text) => all.push((&**name, Some(&**text))),
+                Given::Several(texts) => all.extend(texts.iter().map(|text| (&**name, Some(&**text)))),
+            }
+        }
+        all
+    }
+
+    /// How the partner is met, in the same form.
+    pub fn meeting(&self) -> Vec<(&'static str, &str)> {
+        let Meeting { connect, listen, via, via_key, run, helper, helper_key, peer, mine: _ } = &self.partner;
+        let mut all = Vec::new();
+        let singles = [
+            ("connect", connect),
+            ("listen", listen),
+            ("run", run),
+            ("helper", helper),
+            ("helper-key", helper_key),
+            ("peer", peer),
+        ];
+        for (name, value) in singles {
+            all.extend(value.as_deref().map(|value| (name, value)));
+        }
+        all.extend(via.iter().map(|via| ("via", &**via)));
+        all.extend(via_key.iter().map(|key| ("via-key", &**key)));
+        all
+    }
+}
+
+/// An option that both sides have to give, and that is no term.
+const ALLOW_INSECURE: &str = "allow-insecure";
+
+#[cfg(test)]
+mod tests {
+    use vesica_protocols::Learns;
+
+    use super::*;
+    use crate::words::results::{ResultChoice, ResultOptions};
+    use crate::words::settings::Choice;
+    use crate::words::terms::Terms;
+
+    #[test]
+    fn what_is_written_is_read_and_lists_every_option_that_is_given() {
+        let result = ResultOptions {
+            result: ResultChoice::Sum,
+            value: vec!["a b".into(), "ü".into()],
+            min_matches: Some(5),
+            ..ResultOptions::default()
+        };
+        let settings = Settings {
+            protocol: Choice::Named("circuit-vole".into()),
+            learns: Learns::Both,
+            match_id: true,
+            result,
+            ..Settings::default()
+        };
+        let meeting =
+            Meeting { peer: Some("me".into()), ..Meeting::of(&Address::Listen("0.0.0.0:7".into())) };
+        let file = RunFile::for_partner(Role::Receiver, &settings, vec!["email".into()], meeting);
+        let text = file.to_text().unwrap();
+        assert_eq!(RunFile::parse(&text, "x"), Ok(file.clone()));
+        assert_eq!(file.command(), "send");
+        let arguments = file.arguments();
+        for given in [
+            ("protocol", Some("circuit-vole")),
+            ("learns", Some("both")),
+            ("match-id", None),
+            ("value", Some("a b")),
+            ("value", Some("ü")),
+            ("min-matches", Some("5")),
+            ("security", Some("malicious")),
+        ] {
+            assert!(arguments.contains(&given), "{given:?}: {arguments:?}");
+        }
+        assert!(!text.contains("payload"), "what is not given is not there");
+        assert_eq!(file.meeting(), [("connect", "HOST:7"), ("peer", "me")]);
+    }
+
+    #[test]
+    fn other_files_are_refused_by_name() {
+        let file = RunFile::for_partner(Role::Sender, &Settings::default(), Vec::new(), Meeting::default());
+        let text = file.to_text().unwrap();
+        let broken = [
+            text.replace("\"vesica_run\": 1", "\"vesica_run\": 2"),
+            text.replace("\"level\"", "\"levels\""),
+            text.replace("\"role\"", "\"rolle\""),
+            String::new(),
+            "{}".into(),
+        ];
+        for text in broken {
+            let error = RunFile::parse(&text, "run.json").unwrap_err();
+            assert!(
+                error.message.contains("`--run-file run.json`") && error.kind.exit_code() == 64,
+                "{error}"
+            );
+        }
+    }
+
+    /// A field of the terms that the list does not have would be missing in run files.
+    #[test]
+    fn every_term_is_an_option_of_the_list_or_known_otherwise() {
+        let terms = Terms::new(Role::Sender, &Settings::default(), &["raw".into()]);
+        for (field, _) in terms.equal() {
+            let otherwise = ["key rules", "helper", "table of auto"].contains(&&**field);
+            assert!(otherwise || options::of_field(field).is_some(), "{field}");
+        }
+    }
+}
