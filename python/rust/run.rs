@@ -8,6 +8,7 @@ use vesica::assist::{self as helping, AssistJob};
 use vesica::job::{Ended, Job, OnEvent};
 use vesica::net::Address;
 use vesica::protocols::Role;
+use vesica::run_file::RunFile;
 use vesica::table::{KeySpec, PairSpec, TableError};
 use vesica::{Error, channel, local as both, partner, randomness};
 
@@ -42,6 +43,23 @@ pub(crate) fn key_columns(py: Python<'_>, specs: Vec<String>) -> PyResult<Vec<St
 pub(crate) fn pair_columns(py: Python<'_>, specs: Vec<String>) -> PyResult<Vec<(String, String)>> {
     let pairs = pairs(&specs).map_err(|error| raise(py, &error, None))?;
     Ok(pairs.into_iter().map(|pair| (pair.mine, pair.theirs)).collect())
+}
+
+/// What a run file says.
+type Said = (Vec<String>, Vec<(String, Option<String>)>, Vec<(String, String)>, Option<String>);
+
+/// A run file for this command: the keys under its rules, the options, how the partner is met, and the key of its reader.
+#[pyfunction]
+pub(crate) fn run_file(py: Python<'_>, path: PathBuf, command: &str, specs: Vec<String>) -> PyResult<Said> {
+    let read = || {
+        let file = RunFile::load(&path)?;
+        file.check_command(command)?;
+        let owned = |(name, value): (&str, Option<&str>)| (name.to_owned(), value.map(str::to_owned));
+        let options = file.arguments().into_iter().map(owned).collect();
+        let meeting = file.meeting().into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Ok((file.keys_of(&specs)?, options, meeting.collect(), file.partner.mine.clone()))
+    };
+    read().map_err(|error: Error| raise(py, &error, None))
 }
 
 /// The options of a run, for one party or for both.

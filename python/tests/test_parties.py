@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,27 @@ def test_two_parties_that_cannot_listen_meet_at_a_relay(tmp_path: Path, keys: di
     assert relay.end()[0] == 0
     with pytest.raises(vesica.UsageError, match="belong together"):
         vesica.send(table("pandas", THEIRS), key="email:email", via="a:1", peer=keys["receiver"])
+
+
+def test_python_takes_the_run_file_of_the_command_line(tmp_path: Path, keys: dict[str, str]) -> None:
+    write_csv(tmp_path / "sender.csv", THEIRS)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    sender = command_line(
+        tmp_path, "send", "--input", "sender.csv", "--key", "email:email", "--listen", f"127.0.0.1:{port}",
+        "--security", "semi-honest", "--level", "80", "--write-run-file", "run.json",
+        "--identity", "sender.pem", "--peer", keys["receiver"],
+    )  # fmt: skip
+    sender.address()
+    with pytest.raises(vesica.UsageError, match="level is given"):
+        vesica.receive(table("pandas", MINE), key="email", run_file=tmp_path / "run.json", level=128)
+    with pytest.raises(vesica.UsageError, match="is for the public key"):
+        vesica.receive(table("pandas", MINE), key="email", run_file=tmp_path / "run.json", identity=tmp_path / "sender.pem")
+    receiver = python(tmp_path, "receiver", "pandas", MINE, identity="receiver.pem", run_file="run.json", key="email")
+    (code, found), (sent, _) = receiver.end(), sender.end()
+    assert (code, sent) == (0, 0), receiver.screen + sender.screen
+    assert json.loads(found) == joined(MINE, THEIRS)
 
 
 def test_base_ots_are_kept_for_later_runs(tmp_path: Path, keys: dict[str, str]) -> None:

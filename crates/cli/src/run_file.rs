@@ -8,9 +8,9 @@ use std::path::Path;
 use vesica::job::{Job, Partner};
 use vesica::protocols::Role;
 use vesica::results::ResultChoice;
-use vesica::run_file::{HOST, Meeting, RunFile};
+use vesica::run_file::{HOST, Meeting, RunFile, rule_of};
 use vesica::settings::Settings;
-use vesica::table::{KeySpec, shown_path};
+use vesica::table::shown_path;
 use vesica::{Error, net::Address};
 
 /// What meets the partner. A user who names one of these does not take the file's.
@@ -27,12 +27,7 @@ pub(crate) fn expand(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
         ["receive", "send"].contains(&command).then(|| values(&texts, "run-file")).unwrap_or_default();
     let [path] = &named[..] else { return Ok(arguments) };
     let file = RunFile::load(Path::new(path))?;
-    if file.command() != command {
-        return Err(Error::usage(
-            format!("`--run-file {path}` is for `vesica {}`, and this is `vesica {command}`", file.command()),
-            "run the other command; whoever wrote the file runs this one",
-        ));
-    }
+    file.check_command(command)?;
     let given = |name: &str| !values(&texts, name).is_empty() || texts.contains(&format!("--{name}"));
     let mut added: Vec<(&str, Option<&str>)> = Vec::new();
     for (name, value) in file.arguments() {
@@ -57,7 +52,7 @@ pub(crate) fn expand(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
         }
         added.push((name, Some(value)));
     }
-    let keys = keys(&values(&texts, "key"), &file.keys)?;
+    let keys = file.keys_of(&values(&texts, "key"))?;
     let mut expanded: Vec<OsString> = arguments[..2].to_vec();
     expanded.extend(added.into_iter().map(|(name, value)| argument(name, value).into()));
     expanded.extend(keys.iter().map(|key| argument("key", Some(key)).into()));
@@ -101,40 +96,6 @@ fn without(arguments: &[OsString], name: &str) -> Vec<OsString> {
         }
     }
     left
-}
-
-/// The key columns of this side under the rules of the file.
-fn keys(given: &[String], rules: &[String]) -> Result<Vec<String>, Error> {
-    let all = rules.join(", ");
-    if given.len() != rules.len() {
-        return Err(Error::usage(
-            format!(
-                "the run file has {} key columns ({all}), and `--key` is given {} times",
-                rules.len(),
-                given.len()
-            ),
-            format!("give `--key COLUMN` once for each of these, in this order: {all}"),
-        ));
-    }
-    let under = |(given, rule): (&String, &String)| {
-        // What does not parse is for the parser of arguments to refuse.
-        let Ok(spec) = given.parse::<KeySpec>() else { return Ok(given.clone()) };
-        let of = rule_of(&spec);
-        match () {
-            () if of == *rule => Ok(given.clone()),
-            () if of == "raw" && !given.ends_with(":raw") => Ok(format!("{given}:{rule}")),
-            () => Err(Error::usage(
-                format!("`--key {given}` has another rule than the run file, which has `{rule}` there"),
-                "give the column alone; for other rules make a new run file with the partner",
-            )),
-        }
-    };
-    given.iter().zip(rules).map(under).collect()
-}
-
-/// The name of a key's rule, without what is this side's own, such as a country.
-fn rule_of(spec: &KeySpec) -> String {
-    spec.rule.to_string().split(':').next().unwrap_or_default().to_owned()
 }
 
 /// Refuses an identity that the run file is not for.
@@ -237,17 +198,6 @@ mod tests {
         assert_eq!(values(&all[..5], "key"), ["a", "b:email"]);
         let arguments: Vec<OsString> = all[..5].iter().map(Into::into).collect();
         assert_eq!(without(&arguments, "key"), ["--keys=x", "--input"]);
-    }
-
-    #[test]
-    fn columns_get_the_rules_of_the_file() {
-        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        let rules = texts(&["email", "phone", "raw"]);
-        let taken = keys(&texts(&["mail", "\"tel:1\":phone:CH", "id"]), &rules);
-        assert_eq!(taken, Ok(texts(&["mail:email", "\"tel:1\":phone:CH", "id"])));
-        for wrong in [&["mail"][..], &["mail:text", "tel", "id"], &["mail", "tel", "id:email"]] {
-            assert!(keys(&texts(wrong), &rules).is_err(), "{wrong:?}");
-        }
     }
 
     #[test]

@@ -161,6 +161,9 @@ class PartyOptions(RunOptions, ReadOptions, total=False):
     """The partner's public key, ``"vesica-pub1-…"``, or ``"@FILE"`` with a file that holds it."""
     insecure_plaintext: bool
     """No TLS and no keys, so the partner may be anybody; on loopback addresses only."""
+    run_file: str | os.PathLike[str] | None
+    """A file that the partner wrote with ``--write-run-file``: the agreed options, the address and the keys. ``key`` needs
+    only the columns, in the order of its rules."""
     keep_base_ots: str | os.PathLike[str] | None
     """A file, one for each partner and role, that keeps base OTs for later runs; with ``security="semi-honest"``."""
     helper: str | None

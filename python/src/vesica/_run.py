@@ -13,6 +13,7 @@ from . import _internal
 from ._options import PARTNER, READ, LocalOptions, PartyOptions, RunOptions, filled
 from ._progress import listener
 from ._report import Report
+from ._run_file import taken
 from ._tables import adapt
 from .errors import usage
 
@@ -220,11 +221,12 @@ def receive(
     Raises:
         VesicaError: One class for each kind of failure.
     """
-    call, specs = _Call({**options, "result": result}, True), _specs(key)
+    given, specs = taken("receive", {**options, "result": result}, _specs(key))
+    call = _Call(given, True)
     call.numbered(row_numbers)
-    taken = call.answer(row_numbers)
+    answer = call.answer(row_numbers)
     columns = _internal.key_columns(specs)
-    adapter = adapt(table, columns, output, row_numbers, True, call.read_path(table), taken)
+    adapter = adapt(table, columns, output, row_numbers, True, call.read_path(table), answer)
     outcome, _ = call.play(lambda how: _internal.run("receiver", adapter.given, specs, call.partner, how))
     return adapter.taken(outcome)
 
@@ -250,14 +252,15 @@ def send(
     Raises:
         VesicaError: One class for each kind of failure.
     """
-    call, specs = _Call({**options, "result": result}, True), _specs(key)
+    given, specs = taken("send", {**options, "result": result}, _specs(key))
+    call = _Call(given, True)
     learns = call.options["learns"] == "both" or call.options["at_least"] is not None
-    taken = call.answer(row_numbers)
+    answer = call.answer(row_numbers)
     # A file needs no output if only the report is wanted.
     numbers = row_numbers or (isinstance(table, (str, os.PathLike)) and output is None)
     call.numbered(row_numbers, ["match_id"])
     columns = [*_internal.key_columns(specs), *call.carried()]
-    adapter = adapt(table, columns, output, numbers, learns, call.read_path(table), taken)
+    adapter = adapt(table, columns, output, numbers, learns, call.read_path(table), answer)
     outcome, report = call.play(lambda how: _internal.run("sender", adapter.given, specs, call.partner, how))
     report.result = adapter.taken(outcome) if learns else None
     return report

@@ -25,5 +25,6 @@ mod plan;
 mod relay;
 mod relay_parts;
 mod results;
+mod run_file;
 mod tables;
 mod tampering;

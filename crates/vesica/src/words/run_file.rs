@@ -19,7 +19,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use vesica_net::Address;
 use vesica_protocols::Role;
-use vesica_table::shown_path;
+use vesica_table::{KeySpec, shown_path};
 
 use crate::words::error::Error;
 use crate::words::options::{self, AgreedOption, Value};
@@ -198,6 +198,53 @@ impl RunFile {
         &self.role
     }
 
+    /// Refuses a file for the other command.
+    ///
+    /// # Errors
+    /// If this is not the command that its reader runs.
+    pub fn check_command(&self, command: &str) -> Result<(), Error> {
+        match self.role == command {
+            true => Ok(()),
+            false => Err(Error::usage(
+                format!("the run file is for `vesica {}`, and this is `vesica {command}`", self.role),
+                "run the other command; whoever wrote the file runs this one",
+            )),
+        }
+    }
+
+    /// The key columns of its reader, which are given with or without their rules, under the file's rules.
+    ///
+    /// # Errors
+    /// If there are more or fewer than in the file, or one has another rule.
+    pub fn keys_of(&self, given: &[String]) -> Result<Vec<String>, Error> {
+        let rules = &self.keys;
+        let all = rules.join(", ");
+        if given.len() != rules.len() {
+            return Err(Error::usage(
+                format!(
+                    "the run file has {} key columns ({all}), and `--key` is given {} times",
+                    rules.len(),
+                    given.len()
+                ),
+                format!("give `--key COLUMN` once for each of these, in this order: {all}"),
+            ));
+        }
+        let under = |(given, rule): (&String, &String)| {
+            // What does not parse is for the parser of arguments to refuse.
+            let Ok(spec) = given.parse::<KeySpec>() else { return Ok(given.clone()) };
+            let of = rule_of(&spec);
+            match () {
+                () if of == *rule => Ok(given.clone()),
+                () if of == "raw" && !given.ends_with(":raw") => Ok(format!("{given}:{rule}")),
+                () => Err(Error::usage(
+                    format!("`--key {given}` has another rule than the run file, which has `{rule}` there"),
+                    "give the column alone; for other rules make a new run file with the partner",
+                )),
+            }
+        };
+        given.iter().zip(rules).map(under).collect()
+    }
+
     /// The options, each with its value, as often as the command line has them; a flag has none.
     pub fn arguments(&self) -> Vec<(&str, Option<&str>)> {
         let mut all = Vec::new();
@@ -231,6 +278,11 @@ impl RunFile {
         all.extend(via_key.iter().map(|key| ("via-key", &**key)));
         all
     }
+}
+
+/// The name of a key's rule, without what is this side's own, such as a country.
+pub fn rule_of(spec: &KeySpec) -> String {
+    spec.rule.to_string().split(':').next().unwrap_or_default().to_owned()
 }
 
 /// An option that both sides have to give, and that is no term.
@@ -299,6 +351,18 @@ mod tests {
                 error.message.contains("`--run-file run.json`") && error.kind.exit_code() == 64,
                 "{error}"
             );
+        }
+    }
+
+    #[test]
+    fn columns_get_the_rules_of_the_file() {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let rules = texts(&["email", "phone", "raw"]);
+        let file = RunFile::for_partner(Role::Sender, &Settings::default(), rules, Meeting::default());
+        let taken = file.keys_of(&texts(&["mail", "\"tel:1\":phone:CH", "id"]));
+        assert_eq!(taken, Ok(texts(&["mail:email", "\"tel:1\":phone:CH", "id"])));
+        for wrong in [&["mail"][..], &["mail:text", "tel", "id"], &["mail", "tel", "id:email"]] {
+            assert!(file.keys_of(&texts(wrong)).is_err(), "{wrong:?}");
         }
     }
 

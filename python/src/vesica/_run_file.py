@@ -1,0 +1,67 @@
+"""Run files: the agreed half of a run, which the partner has written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from . import _internal
+from .errors import usage
+
+_WHERE = ("listen", "connect", "via", "via_key", "run")
+_LISTS = ("value", "payload", "via", "via_key")
+
+
+def taken(command: str, options: Any, specs: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+    """The options and keys of a call, with those of the run file that it names."""
+    given = dict(options)
+    path = given.pop("run_file", None)
+    if path is None:
+        return given, list(specs)
+    keys, agreed, meeting, mine = _internal.run_file(os.fspath(path), command, specs)
+    # The calls always pass the result.
+    if given.get("result") == "rows":
+        del given["result"]
+    for option, value in agreed:
+        name = option.replace("-", "_")
+        if name in options and name in given:
+            raise usage(f"{name} is given, and the run file has it too", "leave it out, or make a new run file")
+    for option, value in agreed:
+        _add(given, option.replace("-", "_"), True if value is None else _typed(option, value))
+    own = any(given.get(name) is not None for name in _WHERE)
+    for option, value in meeting:
+        name = option.replace("-", "_")
+        if (own and name in _WHERE) or (name not in _LISTS and given.get(name) is not None):
+            continue
+        if name == "connect" and value.startswith("HOST:"):
+            port = value.removeprefix("HOST")
+            raise usage(
+                "the run file does not know by which name the partner's machine is reached",
+                f'give connect="NAME{port}" with its name or address',
+            )
+        _add(given, name, value)
+    if mine is not None and not given.get("insecure_plaintext"):
+        identity = given.get("identity")
+        key = (identity if isinstance(identity, _internal.Identity) else _internal.Identity.load(identity)).public_key
+        if key != mine:
+            raise usage(
+                f"the run file is for the public key {mine}, and this identity has {key}",
+                "name the other identity with identity, or ask the partner for a file for this one",
+            )
+    given.setdefault("result", "rows")
+    return given, keys
+
+
+def _add(given: dict[str, Any], name: str, value: Any) -> None:
+    if name in _LISTS:
+        given.setdefault(name, []).append(value)
+    else:
+        given[name] = value
+
+
+def _typed(option: str, value: str) -> Any:
+    """A value of the command line as the keyword takes it."""
+    if option == "noise":
+        return float(value)
+    return int(value) if value.isdecimal() and option not in _LISTS else value
