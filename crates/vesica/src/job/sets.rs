@@ -101,7 +101,7 @@ impl SetJob {
         self.run_helped((channel, None), my_key, cancel, rng, on_event)
     }
 
-    /// The same with a connection to a helper ([`crate::job::assist::between`]), for a protocol that has one.
+    /// As [`run`](Self::run), with a connection to a helper ([`crate::job::assist::between`]), for a protocol that has one.
     pub fn run_helped(
         self,
         (channel, helper): (Connection, Option<Connection>),

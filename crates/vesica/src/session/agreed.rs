@@ -89,7 +89,7 @@ impl Agreed {
         &self.sid
     }
 
-    /// The same for an attempt at a part, under an id of its own.
+    /// What an attempt at a part agrees on, under an id of its own.
     pub(crate) fn attempt(&self, sid: [u8; 32]) -> Self {
         Agreed { sizes: self.played(), parts: Parts::ONE, sid, ..*self }
     }
@@ -177,7 +177,7 @@ impl Agreed {
         self.run_helped((items, Attached::Nothing), (channel, None), threads, progress, cache, rng)
     }
 
-    /// The same with what a sender attaches to its items, and with a connection to a helper that has [joined](super::helper::join),
+    /// Runs the protocol with what a sender attaches to its items, and with a connection to a helper that has [joined](super::helper::join),
     /// which [`confirm_helper`] is for.
     pub fn run_helped<'a>(
         &self,

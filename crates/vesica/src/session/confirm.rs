@@ -19,7 +19,7 @@ impl Agreed {
         self.confirm_counted(pending, channel, progress).map(|(pending, _)| pending)
     }
 
-    /// The same, and the count that was compared: 2^64-1 unless both learn it.
+    /// Confirms, and gives the count that was compared: 2^64-1 unless both learn it.
     pub(crate) fn confirm_counted<'a>(
         &self,
         pending: Option<Pending<'a>>,

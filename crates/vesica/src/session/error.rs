@@ -61,7 +61,7 @@ pub enum SessionError {
         /// What it may use.
         budget: Budget,
     },
-    /// The same on the partner's side, as far as this side can compute it.
+    /// The run may take more memory on the partner's side than its limit, as far as this side can compute that.
     #[error("the partner refused the run: it may take about {} of memory there, more than the partner allows", Bytes(*needed))]
     TooLargeForPartner {
         /// What it takes there without the table.

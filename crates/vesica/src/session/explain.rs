@@ -28,7 +28,7 @@ fn is_insecure(name: &str) -> bool {
 }
 
 impl Error {
-    /// The same in a run of three, where `who` stands in the place of the partner.
+    /// In a run of three, where `who` stands in the place of the partner.
     pub(crate) fn with(self, who: Participant) -> Self {
         if self.side == Side::Ours {
             return self;
@@ -46,7 +46,7 @@ impl Error {
         Error { side, message: rename(&self.message), remedy, ..self }
     }
 
-    /// The same in a run through a relay, which may have ended the connection in the partner's place.
+    /// In a run through a relay, which may have ended the connection in the partner's place.
     pub(crate) fn through_relay(self, relay: Option<&str>) -> Self {
         let ended = self.side == Side::Partner && self.kind == Kind::Partner;
         let Some(relay) = relay.filter(|_| ended) else { return self };
@@ -61,7 +61,7 @@ impl Error {
         Error { message, remedy, ..self }
     }
 
-    /// The same after the partner has ended well.
+    /// After the partner has ended well.
     pub(crate) fn seen_through(self) -> Self {
         Error { remedy: format!("{SEEN_THROUGH}; no file was written here"), ..self }
     }
@@ -79,7 +79,7 @@ impl Error {
         Error { remedy, ..error }
     }
 
-    /// The same for a file that is not the result: a report, or a log.
+    /// A failure of a file that is not the result: a report, or a log.
     pub fn log(phase: Phase, error: &TableError) -> Self {
         let (kind, remedy) = match (source(error).and_then(exhausted), error.fault()) {
             (Some(remedy), _) => (Kind::Resources, remedy),

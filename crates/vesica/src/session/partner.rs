@@ -79,13 +79,13 @@ impl Partner {
         self.keys.as_ref().map(|(identity, _)| *identity.public_key())
     }
 
-    /// The same partner, base OTs kept in that file; see docs/base-ots.md.
+    /// Keeps base OTs with this partner in that file; see docs/base-ots.md.
     #[must_use]
     pub fn keeping_base_ots(self, file: Option<PathBuf>) -> Self {
         Partner { keep_base_ots: file, ..self }
     }
 
-    /// The same partner, and this helper: where it listens, and its key as `--helper-key` has it.
+    /// With this helper: where it listens, and its key as `--helper-key` has it.
     ///
     /// # Errors
     /// If one of the two is missing, or the key is another participant's.
@@ -165,7 +165,7 @@ impl Partner {
         self.meet_to_stay(greeting, options, rng, on_event).map(|met| met.channel)
     }
 
-    /// The same, and how the connections of parts are made.
+    /// Meets the partner, and keeps how connections of parts are made.
     pub(crate) fn meet_to_stay(
         &self,
         greeting: &[u8],

@@ -152,14 +152,14 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// The same in a run through this relay, if there is one.
+    /// The reporter of a run through this relay, if there is one.
     #[must_use]
     pub(crate) fn with_relay(self, relay: Option<String>) -> Self {
         self.state().report.relay = relay;
         self
     }
 
-    /// The same for a side that shows this key.
+    /// The reporter of a side that shows this key.
     #[must_use]
     pub(crate) fn with_key(self, my_key: Option<PublicKey>) -> Self {
         Reporter { my_key, ..self }
@@ -220,7 +220,7 @@ impl<'a> Reporter<'a> {
         self.net_event_of(self.awaited, event);
     }
 
-    /// The same while `awaited` is waited for.
+    /// Tells of the network while `awaited` is waited for.
     pub(crate) fn net_event_of(&self, awaited: &str, event: &NetEvent) {
         let message = match event {
             NetEvent::Listening(address) => {

@@ -207,7 +207,7 @@ pub struct MatchCounts {
 pub struct Bytes {
     /// What the session and the protocol sent and received.
     pub payload: Both,
-    /// The same with frames, heartbeats and TLS.
+    /// Payload, frames, heartbeats and TLS.
     pub wire: Both,
 }
 

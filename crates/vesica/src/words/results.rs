@@ -273,7 +273,7 @@ impl ResultReport {
         ResultReport { kind, receiver_learns, sender_learns, count, at_least, sums, undecodable_rows }
     }
 
-    /// The same with the answer.
+    /// Puts the answer into it.
     pub(crate) fn answered(&mut self, answer: &Answer) {
         match answer {
             Answer::Count(count) => self.count = Some(*count),

@@ -136,14 +136,14 @@ impl Terms {
         }
     }
 
-    /// The same terms of a party that keeps base OTs.
+    /// Those of a party that keeps base OTs.
     #[must_use]
     pub fn with_base_ots(mut self, base_ots: CacheState) -> Self {
         self.base_ots = base_ots;
         self
     }
 
-    /// The same terms of a party that has this helper.
+    /// Those of a party that has this helper.
     #[must_use]
     pub fn with_helper(self, helper: String) -> Self {
         self.with_field(HELPER, helper)
@@ -277,7 +277,7 @@ impl Terms {
         &self.equal
     }
 
-    /// The same terms with another value of one field, as another version of the program could have it.
+    /// Terms with another value of one field, as another version of the program could have it.
     #[cfg(test)]
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         let field = self.equal.iter_mut().find(|(field, _)| field == name).unwrap();

@@ -117,7 +117,7 @@ impl<'d> AttemptContext<'d, '_> {
         }
     }
 
-    /// The same over a connection that is there.
+    /// One attempt over a connection that is there.
     pub(super) fn attempt_over(
         &self,
         ledger: &SharedLedger<'d, '_>,

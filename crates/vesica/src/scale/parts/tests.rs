@@ -119,7 +119,7 @@ fn side(
     side_of_any(role, items, settings, link, &play)
 }
 
-/// The same where the partner may need more parts.
+/// A run of both sides where the partner may need more parts.
 fn side_of_any(
     role: Role,
     items: &Items,
@@ -142,7 +142,7 @@ fn both(sets: [&Items; 2], settings: &Settings, cut: &[Cut], sender: &Play<'_>) 
     both_in([1; 2], sets, settings, cut, sender)
 }
 
-/// The same with so many parts at once on each side.
+/// A run of both sides with so many parts at once on each.
 fn both_in(
     lanes: [u16; 2],
     sets: [&Items; 2],

@@ -114,7 +114,7 @@ impl PartFiles {
         }
     }
 
-    /// The same for items of N bytes.
+    /// Of items of N bytes.
     fn mark_wide<const N: usize>(
         &self,
         part: usize,

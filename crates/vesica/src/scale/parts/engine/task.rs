@@ -111,7 +111,7 @@ impl Task {
         self.play_over(&mut links, cancel, rng)
     }
 
-    /// The same over these links.
+    /// Plays the task over these links.
     pub(crate) fn play_over(
         self,
         links: &mut dyn Links,

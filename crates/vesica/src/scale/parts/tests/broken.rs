@@ -84,7 +84,7 @@ fn broken(
     broken_with(sets, settings, cuts, spoil, &honest)
 }
 
-/// The same with a sender that does something else.
+/// A run with a sender that does something else.
 fn broken_with(
     sets: &Planted,
     settings: &Settings,
