@@ -193,8 +193,11 @@ fn about_cost(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)>
         ));
     }
     if let Some(tested) = max_tested_keys {
-        let bound =
-            format!("a receiver that cheats can ask about {tested} keys at most, with 2^64 hash evaluations");
+        let search = match forecast.choice.protocol.tests_by_search() {
+            true => ", with 2^64 hash evaluations",
+            false => "",
+        };
+        let bound = format!("a receiver that cheats can ask about {tested} keys at most{search}");
         lines.push(("questions", bound));
     }
     let Some(time) = time else {

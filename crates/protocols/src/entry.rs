@@ -123,6 +123,7 @@ pub struct Entry {
     at_most: fn(&Shape) -> bool,
     gates: Option<GateFormula>,
     max_tested_keys: Option<fn(&Shape) -> u64>,
+    tests_by_search: bool,
     runs_on_empty_sets: bool,
     helper: Option<Helper>,
 }
@@ -159,6 +160,7 @@ impl Entry {
             at_most: |_| false,
             gates: None,
             max_tested_keys: None,
+            tests_by_search: false,
             runs_on_empty_sets: false,
             helper: None,
         }
@@ -272,11 +274,16 @@ impl Entry {
         Entry { memory, memory_bytes, ..self }
     }
 
-    /// In a malicious run: the most keys of its choice that a receiver can test against the sender's set, if
-    /// it evaluates the run's hash at most 2^64 times; more with probability at most 2^-40. What a limit on
-    /// the receiver's size is worth.
+    /// In a malicious run: the most keys of its choice that a receiver can test against the sender's set;
+    /// more with probability at most 2^-40. What a limit on the receiver's size is worth.
     pub const fn max_tested_keys(self, most: fn(&Shape) -> u64) -> Self {
         Entry { max_tested_keys: Some(most), ..self }
+    }
+
+    /// As [`max_tested_keys`](Self::max_tested_keys), of a receiver that tries at most 2^64 keys on its own to
+    /// find those that fit together: a hash evaluation or more each.
+    pub const fn max_tested_keys_by_search(self, most: fn(&Shape) -> u64) -> Self {
+        Entry { tests_by_search: true, ..self.max_tested_keys(most) }
     }
 
     /// It runs, and sends its messages, where a set is empty too.
@@ -414,6 +421,12 @@ impl Entry {
     pub fn max_tested_keys_of(&self, shape: &Shape) -> Option<u64> {
         let most = self.max_tested_keys.filter(|_| shape.parameters.security == Security::Malicious)?;
         Some(most(shape))
+    }
+
+    /// Whether the bound of [`Entry::max_tested_keys_of`] is for a receiver that evaluates the run's hash at most 2^64
+    /// times.
+    pub fn tests_by_search(&self) -> bool {
+        self.tests_by_search
     }
 
     /// Whether it runs only with `--allow-insecure`.

@@ -63,6 +63,22 @@ fn those_that_cannot_be_taken_are_one_line() {
 }
 
 #[test]
+fn the_number_of_questions_says_whether_hashing_buys_any() {
+    let questions = |protocol| {
+        let args = [&MILLION[..], &["--protocol", protocol, "--security", "malicious"]].concat();
+        words(&args).lines().find(|line| line.contains("a receiver that cheats")).unwrap().to_owned()
+    };
+    for (protocol, searches) in [("vole", true), ("gbf-rr16", true), ("dkt", false)] {
+        assert_eq!(
+            questions(protocol).ends_with("keys at most, with 2^64 hash evaluations"),
+            searches,
+            "{protocol}"
+        );
+    }
+    assert!(questions("dkt").ends_with("can ask about 1048576 keys at most"));
+}
+
+#[test]
 fn lean_says_what_it_rests_on() {
     for security in ["malicious", "semi-honest"] {
         let lean =

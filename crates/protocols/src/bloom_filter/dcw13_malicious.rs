@@ -185,7 +185,7 @@ pub static ENTRY: Entry = Entry::new(
 .memory("receiver 58·m + 2^24, sender 66·m + 2^24, m = 256·max(n_r, n_s) (random: 256·n_r)", |shape| {
     Memory { receiver: 58 * slots(shape) as u64 + (1 << 24), sender: 66 * slots(shape) as u64 + (1 << 24) }
 })
-.max_tested_keys(most_tested)
+.max_tested_keys_by_search(most_tested)
 .test_items(1 << 7);
 
 fn is_random(shape: &Shape) -> bool {

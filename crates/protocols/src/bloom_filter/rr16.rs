@@ -143,7 +143,7 @@ pub static ENTRY: Entry =
                 }
             },
         )
-        .max_tested_keys(|shape| match shape.sizes.receiver {
+        .max_tested_keys_by_search(|shape| match shape.sizes.receiver {
             0 => 0,
             _ => Rr16Parameters::of_shape(shape).most_tested_keys(64),
         });

@@ -80,7 +80,7 @@ pub static ENTRY: Entry = Entry::new(
     "receiver 90·n_r + (32 + 2·p)·n_s, sender 60·n_r + 75·n_s, 90 MB, and with payloads 16·n_r, 20·n_s",
     costs::memory,
 )
-.max_tested_keys(|shape| max_malicious_items(shape.sizes.receiver, 64) as u64);
+.max_tested_keys_by_search(|shape| max_malicious_items(shape.sizes.receiver, 64) as u64);
 
 /// The receiver's role.
 fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, Error> {
