@@ -70,13 +70,13 @@ pub enum PublicKeyError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum IdentityError {
     /// There is a file already.
-    #[error("{} exists and is not overwritten: move it away first, or name another file", path.display())]
+    #[error("{} exists and is not overwritten: move it away first, or name another file", shown(path))]
     Exists {
         /// The file.
         path: PathBuf,
     },
     /// Others may read the file.
-    #[error("{path} can be read by others (mode {mode:03o}): if it is your identity, run `chmod 600 {path}`", path = path.display())]
+    #[error("{path} can be read by others (mode {mode:03o}): if it is your identity, run `chmod 600 {path}`", path = shown(path))]
     Exposed {
         /// The file.
         path: PathBuf,
@@ -84,13 +84,13 @@ pub enum IdentityError {
         mode: u32,
     },
     /// A directory, a device, or far too long.
-    #[error("{} is not a key file", path.display())]
+    #[error("{} is not a key file", shown(path))]
     NotAKeyFile {
         /// The file.
         path: PathBuf,
     },
     /// The system's reason.
-    #[error("cannot {action} {}: {cause}", path.display())]
+    #[error("cannot {action} {}: {cause}", shown(path))]
     File {
         /// `read` or `write`.
         action: &'static str,
@@ -100,7 +100,7 @@ pub enum IdentityError {
         cause: String,
     },
     /// The file's content is no identity.
-    #[error("{}: {why}", path.display())]
+    #[error("{}: {why}", shown(path))]
     Content {
         /// The file.
         path: PathBuf,
@@ -116,6 +116,15 @@ pub enum IdentityError {
     /// The system has no randomness, or the like.
     #[error("a key could not be generated")]
     Generation,
+}
+
+/// A path for the screen: on one line, with characters escaped that are not seen or turn the text around them.
+fn shown(path: &Path) -> String {
+    let escape = |c: char| match c {
+        '\'' | '"' | '\\' => c.to_string(),
+        c => c.escape_debug().to_string(),
+    };
+    path.to_string_lossy().chars().map(escape).collect()
 }
 
 impl PublicKey {

@@ -52,6 +52,18 @@ fn a_file_that_others_can_read_is_refused() {
 }
 
 #[test]
+fn the_name_of_a_key_file_is_shown_on_one_line_and_in_its_own_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a\n\u{1b}[2J\u{202e}\u{2066}é'.pem");
+    let absent = Identity::load(&path).unwrap_err().to_string();
+    assert!(absent.contains(r"/a\n\u{1b}[2J\u{202e}\u{2066}é'.pem: "), "{absent}");
+    fs::write(&path, "no key").unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    let other = Identity::load(&path).unwrap_err().to_string();
+    assert!(other.contains(r"/a\n\u{1b}[2J\u{202e}\u{2066}é'.pem: "), "{other}");
+}
+
+#[test]
 fn what_is_no_key_file_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("identity.pem");

@@ -327,14 +327,9 @@ pub fn identity(path: Option<&Path>) -> Result<Identity, Error> {
             IdentityError::Exposed { .. } => EXPOSED,
             _ => MAKE,
         };
-        let message = plain(&error);
+        let message = error.to_string();
         Error::short(Phase::Prepare, &message).unwrap_or_else(|| Error::usage(message, remedy))
     })
-}
-
-/// The error on one line, whatever characters are in a file's name.
-fn plain(error: &IdentityError) -> String {
-    shown_path(Path::new(&error.to_string()))
 }
 
 /// Where an identity is if nothing else is said.
@@ -365,11 +360,11 @@ pub fn make_identity(path: Option<&Path>) -> Result<(PathBuf, PublicKey), Error>
         Err(error @ IdentityError::Exists { .. }) => {
             let known = Identity::load(&place)
                 .map(|identity| format!("\n  its public key is {}", identity.public_key()));
-            let message = format!("{}{}", plain(&error), known.unwrap_or_default());
+            let message = format!("{error}{}", known.unwrap_or_default());
             let remedy = "name another file with `--output`, or use this identity; `vesica pubkey` prints its public key";
             Err(Error::usage(message, remedy))
         }
-        Err(error) => Err(refused(plain(&error))),
+        Err(error) => Err(refused(error.to_string())),
     }
 }
 

@@ -16,6 +16,7 @@ use vesica_net::PublicKey;
 use vesica_net::private_file::{self, PrivateFileError, Readers};
 use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
 use vesica_protocols::{Phase, Role};
+use vesica_table::shown_path;
 use zeroize::Zeroizing;
 
 use super::replacement::{self, Replacement};
@@ -79,7 +80,7 @@ impl CacheFile {
     pub(crate) fn open(path: &Path, role: Role, mine: PublicKey, theirs: PublicKey) -> Result<Self, Error> {
         let mut cache_file = CacheFile { path: path.to_owned(), role, keys: [mine, theirs], found: None };
         let refused = |why: String, remedy: &str| {
-            Error::usage(format!("`--keep-base-ots {}`: {why}", path.display()), remedy)
+            Error::usage(format!("`--keep-base-ots {}`: {why}", shown_path(path)), remedy)
         };
         cache_file.found = cache_file.read().map_err(|fault| {
             let remedy = match fault {
@@ -201,7 +202,7 @@ impl CacheInUse {
             phase: Phase::Write,
             kind: Kind::Output,
             ..Error::usage(
-                format!("`--keep-base-ots {}`: cannot be written: {error}", file.path.display()),
+                format!("`--keep-base-ots {}`: cannot be written: {error}", shown_path(&file.path)),
                 "name a file that you may write to, and run again on both sides; nothing was written here",
             )
         })
