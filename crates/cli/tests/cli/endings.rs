@@ -8,13 +8,11 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::{
-    ANOTHER_DAY, Ended, Party, RECEIVER, SENDER, Scene, emails, nothing_lost, nothing_shown, plain_join,
-    scene, until, with,
+    ANOTHER_DAY, Ended, LOCAL, Party, RECEIVER, SENDER, Scene, emails, nothing_lost, nothing_shown,
+    plain_join, scene, until, with,
 };
 use rustix::process::Signal;
 
-const LOCAL: [&str; 7] =
-    ["local", "--receiver", "receiver.csv", "--sender", "sender.csv", "--key", "email:email"];
 /// The program as a shell script has it.
 const PROGRAM: &str = r#"exec "$0" "$@""#;
 /// So much does not fit into a pipe.

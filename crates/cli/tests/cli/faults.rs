@@ -1,7 +1,7 @@
 //! Everything that goes wrong ends both sides with the documented exit code and words that name side, phase, cause and
 //! remedy; no output is left behind or overwritten, and no identifier is shown.
 
-use crate::common::{RECEIVER, SENDER, nothing_lost, scene, with};
+use crate::common::{LOCAL, RECEIVER, SENDER, nothing_lost, scene, with};
 
 #[test]
 fn wrong_usage() {
@@ -239,17 +239,7 @@ fn local_names_the_table_at_fault() {
     local("absent.csv", "sender.csv", "email").expect(65, &["absent.csv"]);
     local("receiver.csv", "sender.csv", "email=mail").expect(65, &["sender.csv", "`mail`"]);
     local("-", "-", "email").expect(64, &["standard input"]);
-    let end = scene.run(&[
-        "local",
-        "--receiver",
-        "receiver.csv",
-        "--sender",
-        "sender.csv",
-        "--key",
-        "email",
-        "--output",
-        "sender.csv",
-    ]);
+    let end = scene.run(&with(&LOCAL, &["--output", "sender.csv"]));
     end.expect(74, &["same file as an input"]);
     nothing_lost(&scene, &[&end]);
 }

@@ -1,6 +1,6 @@
 //! Two processes, TLS on loopback, two tables: the output is exactly the plain join's rows.
 
-use crate::common::{Scene, emails, plain_join, scene};
+use crate::common::{LOCAL, Scene, emails, plain_join, scene};
 
 const SENDER: [&str; 4] = ["--input", "sender.csv", "--key", "email:email"];
 const RECEIVER: [&str; 6] = ["--input", "receiver.csv", "--key", "email:email", "--output", "out.csv"];
@@ -467,12 +467,11 @@ fn a_number_needs_no_file_and_rows_do() {
     let (received, sent) = scene.pair(&with(&SENDER, &count), &with(&table, &count));
     received.expect(0, &["keys match", "\ntook "]);
     sent.expect(0, &[]);
-    let local = ["local", "--receiver", "receiver.csv", "--sender", "sender.csv", "--key", "email:email"];
-    scene.run(&with(&local, &count)).expect(0, &["keys match", "; the receiver sent "]);
-    scene.run(&with(&with(&local, &count), &["--quiet"])).expect(64, &["`--quiet`", "`--output FILE`"]);
-    scene.run(&local).expect(64, &["no file for the matching rows", "`--output FILE`"]);
+    scene.run(&with(&LOCAL, &count)).expect(0, &["keys match", "; the receiver sent "]);
+    scene.run(&with(&with(&LOCAL, &count), &["--quiet"])).expect(64, &["`--quiet`", "`--output FILE`"]);
+    scene.run(&LOCAL).expect(64, &["no file for the matching rows", "`--output FILE`"]);
     let both = ["--learns", "both", "--output", "out.csv"];
-    scene.run(&with(&local, &both)).expect(0, &["what the sender would get is not written"]);
+    scene.run(&with(&LOCAL, &both)).expect(0, &["what the sender would get is not written"]);
 }
 
 #[test]

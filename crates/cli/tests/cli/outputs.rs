@@ -11,19 +11,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use crate::common::{Ended, RECEIVER, SENDER, Scene, plain_join, scene, with};
-
-const LOCAL: [&str; 9] = [
-    "local",
-    "--receiver",
-    "receiver.csv",
-    "--sender",
-    "sender.csv",
-    "--key",
-    "email:email",
-    "--output",
-    "out.csv",
-];
+use crate::common::{Ended, LOCAL, RECEIVER, SENDER, Scene, plain_join, scene, with};
 
 /// The program in namespaces of its own, started by a shell that runs this first.
 fn apart(scene: &Scene, script: &str, args: &[&str]) -> Option<Ended> {
@@ -47,7 +35,7 @@ fn an_output_that_is_a_mount_point_is_written_through() {
     scene.write("host.csv", "from another day, and longer than all rows together\n".repeat(100));
     scene.write("out.csv", "");
     let mount = "mount --bind host.csv out.csv &&";
-    let Some(ended) = apart(&scene, mount, &LOCAL) else { return };
+    let Some(ended) = apart(&scene, mount, &with(&LOCAL, &["--output", "out.csv"])) else { return };
     ended.expect(0, &[]);
     assert_eq!(scene.read("host.csv"), expected(&scene));
     assert_eq!(scene.read("out.csv"), "");
@@ -55,7 +43,7 @@ fn an_output_that_is_a_mount_point_is_written_through() {
     scene.write("host.csv", "");
     let read_only = "mount --bind host.csv out.csv && mount --bind . /mnt && \
                      mount -o remount,bind,ro /mnt && mount --bind out.csv /mnt/out.csv && ";
-    let args = with(&LOCAL[..7], &["--output", "/mnt/out.csv"]);
+    let args = with(&LOCAL, &["--output", "/mnt/out.csv"]);
     apart(&scene, read_only, &args).unwrap().expect(0, &[]);
     assert_eq!(scene.read("host.csv"), expected(&scene));
 }
@@ -74,7 +62,7 @@ fn somebody_elses_file_in_a_sticky_folder_is_refused_before_the_partner_is_met()
     }
     given.unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).unwrap();
-    let args = with(&LOCAL[..7], &["--output", "shared/out.csv"]);
+    let args = with(&LOCAL, &["--output", "shared/out.csv"]);
     let Some(ended) = apart(&scene, "", &args) else { return };
     ended.expect(74, &["prepare", "shared/out.csv", "sticky", "in a folder of your own"]);
     assert_eq!(fs::read_to_string(&file).unwrap(), "theirs");
@@ -89,11 +77,11 @@ fn rows_for_a_stream_without_temporary_space_are_refused_before_the_partner_is_m
         scene.start_as(command, args).end()
     };
     let nowhere = "TMPDIR=/nowhere exec \"$0\" \"$@\"";
-    shell(nowhere, &with(&LOCAL[..7], &["--output", "-"])).expect(74, &["prepare", "/nowhere", "TMPDIR"]);
+    shell(nowhere, &with(&LOCAL, &["--output", "-"])).expect(74, &["prepare", "/nowhere", "TMPDIR"]);
     // A file needs none, and a count is no table.
-    shell(nowhere, &LOCAL).expect(0, &[]);
+    shell(nowhere, &with(&LOCAL, &["--output", "out.csv"])).expect(0, &[]);
     let count = ["--output", "-", "--result", "count", "--security", "semi-honest"];
-    shell(nowhere, &with(&LOCAL[..7], &count)).expect(0, &[]);
+    shell(nowhere, &with(&LOCAL, &count)).expect(0, &[]);
 }
 
 /// A table of e-mail addresses with a time stamp of INT96 that no number of 64 bits holds.

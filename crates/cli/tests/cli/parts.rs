@@ -9,7 +9,7 @@ use std::thread;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::common::{RECEIVER, SENDER, Scene, emails, nothing_lost, plain_join, scene, until, with};
+use crate::common::{LOCAL, RECEIVER, SENDER, Scene, emails, nothing_lost, plain_join, scene, until, with};
 
 #[test]
 fn two_processes_play_four_parts_and_end_with_the_plain_join() {
@@ -59,8 +59,7 @@ fn local_plays_parts_too() {
     let (mine, theirs) = (emails("receiver", 500, 77), emails("sender", 300, 77));
     scene.write("receiver.csv", &mine);
     scene.write("sender.csv", &theirs);
-    let tables = ["local", "--receiver", "receiver.csv", "--sender", "sender.csv", "--key", "email:email"];
-    let ended = scene.run(&with(&tables, &["--output", "out.csv", "--parts", "5"]));
+    let ended = scene.run(&with(&LOCAL, &["--output", "out.csv", "--parts", "5"]));
     ended.expect(0, &["played in 5 parts"]);
     assert_eq!(scene.read("out.csv"), plain_join(&mine, &theirs));
 }

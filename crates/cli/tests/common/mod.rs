@@ -129,6 +129,10 @@ pub(crate) const SENDER: [&str; 4] = ["--input", "sender.csv", "--key", "email:e
 pub(crate) const RECEIVER: [&str; 6] =
     ["--input", "receiver.csv", "--key", "email:email", "--output", "out.csv"];
 
+/// Those of `vesica local` for both, to which an output is added.
+pub(crate) const LOCAL: [&str; 7] =
+    ["local", "--receiver", "receiver.csv", "--sender", "sender.csv", "--key", "email:email"];
+
 /// What stands in `out.csv` before.
 pub(crate) const ANOTHER_DAY: &str = "from another day\n";
 
