@@ -10,7 +10,7 @@ use vesica::channel::CancelToken;
 use vesica::channel::codec::{CodecError, Writer};
 use vesica::channel::{Channel, Traffic};
 use vesica::encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates};
-use vesica::helper::{self, Allowed, Assisted, Request};
+use vesica::helper::{self, Allowed, Assisted, Heard, Request};
 use vesica::net::{
     Address, Connection, ConnectionSecurity, Identity, NetError, NetEvent, Options, PublicKey, shaped,
 };
@@ -219,8 +219,12 @@ pub fn assist(
         party.send(&helper::greeting(settings.limits)).map_err(|error| failed(error.to_string()))?;
     }
     let allowed = Allowed { limits: settings.limits, memory: None };
+    let heard = parties.map(|mut party| {
+        let heard = Heard::of(&mut party);
+        (party, heard)
+    });
     let (assisted, mut parties) =
-        Assisted::agree(parties, allowed).map_err(|error| failed(error.to_string()))?;
+        Assisted::agree(heard, allowed).map_err(|error| failed(error.to_string()))?;
     let traffic = |parties: &[Connection; 2]| traffic_of(&parties[0], Some(&parties[1]));
     let (before, cpu, watch) = (traffic(&parties), resources::cpu_seconds(), Stopwatch::default());
     resources::reset_peak_rss();

@@ -172,22 +172,45 @@ pub fn meet_to_stay(
     establish_over(address, security, opener, rng, on_event)
 }
 
-/// Waits at `address` until each of `peers` has come, as [`meet`] does for one of them; `first` goes to each. A peer that
-/// leaves before all are there, or comes again, is waited for or taken anew. The connections are in the order of `peers`.
-pub fn gather(
+/// Several peers that are waited for together.
+pub struct Company<'a, R> {
+    /// Who they are.
+    pub peers: &'a [PublicKey],
+    /// Reads what a connection brings, of which bytes are there.
+    pub hear: Hear<'a, R>,
+    /// Whether two connections that brought this are of one run: the same peers may come for several at once.
+    pub belong: Belong<'a, R>,
+}
+
+/// See [`Company::hear`].
+pub(crate) type Hear<'a, R> = &'a mut dyn FnMut(&mut Connection) -> R;
+
+/// See [`Company::belong`].
+pub(crate) type Belong<'a, R> = &'a dyn Fn(&R, &R) -> bool;
+
+/// Waits at `address` until all peers have come, as [`meet`] does for one of them, with connections of one run; `first` goes
+/// to each. A peer that leaves before all are there, or comes again, is waited for or taken anew. Of each peer up to 16
+/// connections wait; one more takes the place of the first. Those that are not needed are
+/// [declined](vesica_channel::Stream::decline).
+///
+/// The connections are in the order of the peers. Where all have come when the time is over, but for different runs, they are
+/// the latest of each.
+pub fn gather<R>(
     address: &str,
     identity: &Identity,
-    peers: &[PublicKey],
+    company: Company<'_, R>,
     first: &[u8],
     options: &Options,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Vec<Connection>, NetError> {
+) -> Result<Vec<(Connection, R)>, NetError> {
     options.cancel.check()?;
+    let Company { peers, hear, belong } = company;
     let opener = Arc::new(Opener { network: None, options: options.clone(), first: first.to_vec() });
     let tls = tls::Tls::new(identity, peers)?;
     let listener = listen::listen(address, Some(&tls), &opener)?;
-    let met = listen::gather((&listener, address), Some(tls), &opener, &|| true, rng, on_event)?;
+    let place = (&listener, address);
+    let met = listen::gather(place, Some(tls), &opener, &|| true, (hear, belong), rng, on_event)?;
     Ok(met.unwrap_or_default())
 }
 
@@ -218,8 +241,7 @@ fn establish_over(
         Address::Listen(text) => {
             let listener = listen::listen(text, tls.as_ref(), &opener)?;
             let place = (&listener, text.as_str());
-            let met =
-                listen::gather(place, tls, &opener, &|| true, rng, on_event)?.and_then(|mut met| met.pop());
+            let met = listen::wait_for_one(place, tls, &opener, &|| true, rng, on_event)?;
             (met, MeetingPlace::here(listener, text, security))
         }
         Address::Connect(_) | Address::Via(_) => {

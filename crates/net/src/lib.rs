@@ -42,8 +42,8 @@ use std::time::Duration;
 pub use connection::{Connection, Nonces};
 pub use error::{NetError, Others, RetryReason, StrangerReason};
 pub use establish::{
-    Address, ConnectionSecurity, MeetingPlace, NetEvent, PartCall, PartsAddress, VERSION, establish, gather,
-    meet, meet_to_stay,
+    Address, Company, ConnectionSecurity, MeetingPlace, NetEvent, PartCall, PartsAddress, VERSION, establish,
+    gather, meet, meet_to_stay,
 };
 pub use identity::{Identity, PublicKey};
 use vesica_channel::{CancelToken, LONGEST};

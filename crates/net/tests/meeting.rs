@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use common::{Listener, MAGIC, dial, identities, impatient, options, patient, raw_hello, receive, rng};
 use vesica_channel::{Channel, ChannelError, Fault};
 use vesica_net::{
-    Address, Connection, ConnectionSecurity, Identity, MeetingPlace, NetError, NetEvent, Options, PartCall,
-    PartsAddress, PublicKey, RetryReason, StrangerReason, establish, meet_to_stay,
+    Address, Company, Connection, ConnectionSecurity, Identity, MeetingPlace, NetError, NetEvent, Options,
+    PartCall, PartsAddress, PublicKey, RetryReason, StrangerReason, establish, gather, meet, meet_to_stay,
 };
 
 fn talk(mut one: Connection, mut two: Connection) {
@@ -202,7 +202,7 @@ fn nobody_listening_is_reported_after_the_wait() {
 #[test]
 fn flaw_who_comes_and_leaves_without_a_word_is_not_told_of() {
     let (one, two) = identities();
-    let listener = Listener::start(Some((one, key(&two))), options(Duration::from_secs(2)));
+    let listener = Listener::start(Some((one, key(&two))), options(Duration::from_secs(5)));
     let address = listener.address;
     drop(TcpStream::connect(address).unwrap());
     // Until it has been noticed.
@@ -552,4 +552,75 @@ fn flaw_a_part_is_opened_while_the_run_is_taken_up() {
     assert_eq!(receive(&mut part, 4).unwrap(), b"part");
     assert_eq!(receive(&mut run_there, 5).unwrap(), b"AGAIN");
     assert_eq!(receive(&mut part_there, 4).unwrap(), b"PART");
+}
+
+/// Two peers that come for two runs at once: the connections that are handed over are of one run, and the others wait until
+/// then.
+#[test]
+fn flaw_who_is_gathered_is_there_for_one_run() {
+    let (one, two) = identities();
+    let (here, _) = identities();
+    let (peers, here_key) = ([key(&one), key(&two)], key(&here));
+    let (sender, events) = mpsc::channel();
+    let gathering = thread::spawn(move || {
+        let mut hear = |party: &mut Connection| receive(party, 1).unwrap()[0];
+        let company = Company { peers: &peers, hear: &mut hear, belong: &|one: &u8, other| one == other };
+        let mut tell = |event| drop(sender.send(event));
+        let met = gather("127.0.0.1:0", &here, company, b"hello", &patient(), &mut rng(1), &mut tell);
+        met.unwrap()
+    });
+    let Ok(NetEvent::Listening(address)) = events.recv() else { panic!("no listener") };
+    let come = |identity: &Identity, run: u8| {
+        let security = ConnectionSecurity::Tls { identity, peer: &here_key };
+        let to = Address::Connect(address.to_string());
+        let mut met = meet(&to, &security, &[run], &patient(), &mut rng(run.into()), &mut |_| ()).unwrap();
+        assert_eq!(receive(&mut met, 5).unwrap(), b"hello");
+        assert!(matches!(events.recv(), Ok(NetEvent::Connected { .. })));
+        met
+    };
+    // More than wait, so that run 1 gives way; run 2 is that of both.
+    let mut waiting: Vec<Connection> = (1..=17).map(|run| come(&one, run)).collect();
+    assert!(receive(&mut waiting[0], 1).is_err() && waiting[0].was_declined());
+    let mut first_of_two = come(&two, 1);
+    let second_of_two = come(&two, 2);
+    let mut met = gathering.join().unwrap();
+    let (two_here, one_here) = (met.pop().unwrap(), met.pop().unwrap());
+    assert_eq!((one_here.1, two_here.1), (2, 2));
+    assert_eq!((one_here.0.peer_key(), two_here.0.peer_key()), (Some(&peers[0]), Some(&peers[1])));
+    talk(one_here.0, waiting.remove(1));
+    talk(second_of_two, two_here.0);
+    assert!(receive(&mut first_of_two, 1).is_err() && first_of_two.was_declined());
+    assert!(waiting.iter_mut().all(|late| receive(late, 1).is_err() && late.was_declined()));
+}
+
+/// Where both have come, but not for one run, whoever gathers says so when the time is over.
+#[test]
+fn who_never_comes_for_one_run_is_handed_over_at_the_end() {
+    let (one, two) = identities();
+    let (here, _) = identities();
+    let (peers, here_key) = ([key(&one), key(&two)], key(&here));
+    let (sender, events) = mpsc::channel();
+    let gathering = thread::spawn(move || {
+        let mut hear = |party: &mut Connection| receive(party, 1).unwrap()[0];
+        let company = Company { peers: &peers, hear: &mut hear, belong: &|one: &u8, other| one == other };
+        let mut tell = |event| drop(sender.send(event));
+        gather(
+            "127.0.0.1:0",
+            &here,
+            company,
+            b"hello",
+            &options(Duration::from_secs(5)),
+            &mut rng(1),
+            &mut tell,
+        )
+    });
+    let Ok(NetEvent::Listening(address)) = events.recv() else { panic!("no listener") };
+    let come = |identity: &Identity, run: u8| {
+        let security = ConnectionSecurity::Tls { identity, peer: &here_key };
+        let to = Address::Connect(address.to_string());
+        meet(&to, &security, &[run], &patient(), &mut rng(run.into()), &mut |_| ()).unwrap()
+    };
+    let _come = (come(&one, 1), come(&two, 2));
+    let met: Vec<u8> = gathering.join().unwrap().unwrap().into_iter().map(|(_, run)| run).collect();
+    assert_eq!(met, [1, 2]);
 }

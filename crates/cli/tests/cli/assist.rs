@@ -5,7 +5,8 @@
 use std::fs;
 
 use crate::common::{
-    ANOTHER_DAY, Ended, Party, RECEIVER, SENDER, Scene, nothing_lost, nothing_shown, plain_join, scene, with,
+    ANOTHER_DAY, Ended, LOCAL, Party, RECEIVER, SENDER, Scene, nothing_lost, nothing_shown, plain_join,
+    scene, with,
 };
 use rustix::process::Signal;
 use vesica::channel::{CancelToken, Channel};
@@ -89,17 +90,7 @@ fn both_parties_learn_the_rows_where_they_agree_to() {
 #[test]
 fn one_process_plays_all_three() {
     let scene = scene(300);
-    let local = [
-        "local",
-        "--receiver",
-        "receiver.csv",
-        "--sender",
-        "sender.csv",
-        "--key",
-        "email:email",
-        "--output",
-        "out.csv",
-    ];
+    let local = with(&LOCAL, &["--output", "out.csv"]);
     scene.run(&with(&local, &PROTOCOL)).expect(0, &["150 of 300 rows match"]);
     assert_eq!(scene.read("out.csv"), plain_join(&scene.read("receiver.csv"), &scene.read("sender.csv")));
 }
@@ -243,12 +234,22 @@ impl Stage {
     fn new(timeout: &str) -> Self {
         let scene = scene(9);
         let (helper, address) = scene.helper(&["--timeout", timeout]);
+        let identity = Identity::load(&scene.path("sender.pem")).unwrap();
+        let (receiver, partner, agreed) = Self::meet(&scene, &address, &identity, timeout);
+        Self { scene, helper, receiver, partner, agreed, address, identity }
+    }
+
+    /// One more run of the same two parties with the same helper.
+    fn another_run(&self) -> (Party, Connection, Agreed) {
+        Self::meet(&self.scene, &self.address, &self.identity, "60s")
+    }
+
+    fn meet(scene: &Scene, address: &str, identity: &Identity, timeout: &str) -> (Party, Connection, Agreed) {
         let args = ["receive", "--listen", "127.0.0.1:0", "--identity", "receiver.pem", "--timeout", timeout];
         let args = with(&args, &["--peer", &scene.sender_key]);
-        let mut receiver = scene.start(&with(&args, &helped(&scene, &address, &RECEIVER)));
+        let mut receiver = scene.start(&with(&args, &helped(scene, address, &RECEIVER)));
         let line = receiver.wait_for("listening on ");
         let here = line.trim_start_matches("listening on ").split(';').next().unwrap().to_owned();
-        let identity = Identity::load(&scene.path("sender.pem")).unwrap();
         let settings = Settings {
             protocol: Choice::Named("server-aided".into()),
             security: Security::SemiHonest,
@@ -256,11 +257,11 @@ impl Stage {
         };
         let terms =
             Terms::new(Role::Sender, &settings, &["email".to_owned()]).with_helper(scene.helper_key.clone());
-        let mut partner = to(&here, &identity, &scene.receiver_key, &session::greeting(&terms));
+        let mut partner = to(&here, identity, &scene.receiver_key, &session::greeting(&terms));
         let key = *identity.public_key();
         let agreed = session::agree_greeted(&mut partner, &terms, settings.wanted(), 9, Some(&key)).unwrap();
         receiver.wait_for("helper: it learns");
-        Stage { scene, helper, receiver, partner, agreed, address, identity }
+        (receiver, partner, agreed)
     }
 
     /// The sender turns to the helper, with what it says there.
@@ -345,14 +346,15 @@ fn a_list_that_does_not_decode_ends_all_three() {
 fn requests_that_differ_or_do_not_decode_are_refused() {
     let stage = Stage::new("60s");
     let mut other = stage.request();
-    let last = other.len() - 1;
-    other[last] ^= 1;
+    // The receiver's size, before the sender's, a key and the name of the run.
+    let size = other.len() - (8 + 8 + 32 + 32);
+    other[size] ^= 1;
     let mut to_helper = stage.to_helper(&other);
     let refused = helper::join(&mut to_helper).unwrap_err().to_string();
     assert!(refused.contains("different runs"), "{refused}");
     let Stage { helper, receiver, partner, .. } = stage;
     receiver.end().expect(77, &["different runs", "on the helper's side"]);
-    helper.end().expect(77, &["run: the receiver says"]);
+    helper.end().expect(77, &["sizes: the receiver says"]);
     drop(partner);
 
     let stage = Stage::new("60s");
@@ -362,4 +364,54 @@ fn requests_that_differ_or_do_not_decode_are_refused() {
     helper.end().expect(76, &["a request to a helper that does not decode"]);
     receiver.end().expect(69, &["the helper ended the run"]);
     drop(partner);
+}
+
+/// A helper at the address of one that helps already and no longer listens.
+fn next_helper(scene: &Scene, address: &str) -> Party {
+    let args = ["assist", "--listen", address, "--identity", "helper.pem", "--peer"];
+    let mut helper = scene.start(&with(&args, &[&scene.receiver_key, "--peer", &scene.sender_key]));
+    helper.wait_for("listening on ");
+    helper
+}
+
+#[test]
+fn flaw_a_helper_keeps_two_runs_of_the_same_parties_apart() {
+    let mut stage = Stage::new("60s");
+    stage.receiver.wait_for("the helper is there");
+    let (mut receiver, partner, agreed) = stage.another_run();
+    receiver.wait_for("the helper is there");
+    let mut to_helper = stage.to_helper(&stage.request());
+    helper::join(&mut to_helper).unwrap();
+    receiver.wait_for("the helper helps in another run of the same parties; trying again");
+    let helper = next_helper(&stage.scene, &stage.address);
+    let mut to_next = stage.to_helper(&Request::new(&agreed, &partner).greeting());
+    helper::join(&mut to_next).unwrap();
+    for receiver in [&mut receiver, &mut stage.receiver] {
+        receiver.wait_for("connected to the helper");
+    }
+    drop((partner, to_next, stage.partner, to_helper));
+    for party in [receiver, stage.receiver, helper, stage.helper] {
+        party.end().expect(69, &[]);
+    }
+}
+
+#[test]
+fn flaw_two_pairs_of_the_same_parties_at_once_both_end_with_the_plain_join() {
+    let scene = scene(300);
+    let (first, address) = scene.helper(&[]);
+    let outputs = ["out.csv", "second.csv"];
+    let pairs = outputs.map(|output| {
+        let (sender, here) = scene.sender(&helped(&scene, &address, &SENDER));
+        let table = ["--input", "receiver.csv", "--key", "email:email", "--output", output];
+        (scene.receiver(&here, &helped(&scene, &address, &table)), sender)
+    });
+    first.end().expect(0, &[]);
+    let second = next_helper(&scene, &address);
+    for (receiver, sender) in pairs {
+        receiver.end().expect(0, &["150 of 300 rows match"]);
+        sender.end().expect(0, &[]);
+    }
+    second.end().expect(0, &[]);
+    let joined = plain_join(&scene.read("receiver.csv"), &scene.read("sender.csv"));
+    assert!(outputs.iter().all(|output| scene.read(output) == joined));
 }

@@ -22,19 +22,23 @@ use super::handshake::{Stage, Trouble, shake_hands};
 use super::names::{Unresolved, resolve};
 use super::tls::{Role, Tls};
 use super::{
-    HANDSHAKE_LIMIT, NetEvent, Opener, Others, POLL, Patience, Wanted, check_form, check_loopback, hello,
-    nonce,
+    Belong, HANDSHAKE_LIMIT, Hear, NetEvent, Opener, Others, POLL, Patience, Wanted, check_form,
+    check_loopback, hello, nonce,
 };
 use crate::connection::Connection;
 use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::PublicKey;
 use crate::system::{self, Bell};
-use vesica_channel::{Channel, ChannelError, Fault};
+use vesica_channel::{ChannelError, Fault};
 
 /// Callers that the system holds for us.
 const BACKLOG: i32 = 1024;
 /// Callers that are let in before the reports are looked at.
 const AT_A_TIME: usize = 32;
+/// Connections of one party that wait for another party's.
+const MOST_WAITING: usize = 16;
+/// How long those who come too late are waited for.
+const LATE: Duration = Duration::from_secs(1);
 /// How often a side that takes connections looks whether they are still wanted.
 const WHILE_PLAYING: Duration = Duration::from_millis(5);
 /// Stack of a visitor's thread.
@@ -46,16 +50,31 @@ pub(super) fn listen(text: &str, tls: Option<&Tls>, opener: &Opener) -> Result<T
     bind(text, tls, &Patience::new(&opener.options))
 }
 
-/// Waits until all who are expected are there, in the order of their keys; one without TLS. None where they are no longer
-/// wanted. `text` is the address that a user has given.
-pub(super) fn gather(
-    (listener, text): (&TcpListener, &str),
+/// Waits for the partner. None where it is no longer wanted. `text` is the address that a user has given.
+pub(super) fn wait_for_one(
+    place: (&TcpListener, &str),
     tls: Option<Tls>,
     opener: &Arc<Opener>,
     wanted: Wanted<'_>,
     rng: &mut dyn CryptoRng,
     on_event: &mut dyn FnMut(NetEvent),
-) -> Result<Option<Vec<Connection>>, NetError> {
+) -> Result<Option<Connection>, NetError> {
+    let (hear, belong) = (&mut |_: &mut Connection| (), &|(): &_, (): &_| true);
+    let met = gather(place, tls, opener, wanted, (hear, belong), rng, on_event)?;
+    Ok(met.and_then(|mut met| met.pop()).map(|(channel, ())| channel))
+}
+
+/// Waits until all who are expected are there with connections that belong together, in the order of their keys; one
+/// without TLS. None where they are no longer wanted. `text` is the address that a user has given.
+pub(super) fn gather<R>(
+    (listener, text): (&TcpListener, &str),
+    tls: Option<Tls>,
+    opener: &Arc<Opener>,
+    wanted: Wanted<'_>,
+    (hear, belong): (Hear<'_, R>, Belong<'_, R>),
+    rng: &mut dyn CryptoRng,
+    on_event: &mut dyn FnMut(NetEvent),
+) -> Result<Option<Vec<(Connection, R)>>, NetError> {
     let patience = Patience::new(&opener.options);
     let mut met = Met::new(tls.as_ref().map_or(&[], Tls::peers));
     let failed = |error: &io::Error| NetError::Bind { address: text.to_owned(), cause: error.to_string() };
@@ -67,7 +86,10 @@ pub(super) fn gather(
         let over = patience.left().is_zero();
         // Whoever has proven the key has until its own limit for its first message.
         if over && !door.visitors.any_proven() {
-            return Err(met.missing(door.nobody_came(address, patience.silence)));
+            return match met.latest() {
+                Some(latest) => Ok(Some(latest)),
+                None => Err(met.missing(door.nobody_came(address, patience.silence))),
+            };
         }
         door.wait(listener, if over { POLL } else { POLL.min(patience.left()) }, &patience)?;
         door.let_in(listener, rng, &patience)?;
@@ -76,17 +98,20 @@ pub(super) fn gather(
         }
         while let Ok(report) = door.reports.try_recv() {
             match door.judge(report, patience.left().is_zero())? {
-                Verdict::Partner(channel) => {
+                Verdict::Partner(mut channel) => {
                     if let Some(peer) = channel.peer_address() {
                         on_event(NetEvent::Connected { peer });
                     }
-                    met.add(*channel);
+                    let heard = hear(&mut channel);
+                    if let Some(all) = met.add(*channel, heard, belong) {
+                        if all.len() > 1 {
+                            door.decline_the_late();
+                        }
+                        return Ok(Some(all));
+                    }
                 }
                 Verdict::Other(event) => on_event(event),
                 Verdict::Nobody => {}
-            }
-            if met.is_complete() {
-                return Ok(Some(met.into_connections()));
             }
         }
     }
@@ -123,57 +148,73 @@ pub(super) fn take_all(
 }
 
 /// Those of whom some have come.
-struct Met {
+struct Met<R> {
     /// Who is expected; one whose key is not known without TLS.
     expected: Vec<Option<PublicKey>>,
-    connections: Vec<Option<Connection>>,
+    /// The connections of each, the latest last.
+    waiting: Vec<Vec<(Connection, R)>>,
 }
 
-impl Met {
+impl<R> Met<R> {
     fn new(keys: &[PublicKey]) -> Self {
         let expected = if keys.is_empty() { vec![None] } else { keys.iter().copied().map(Some).collect() };
-        let connections = expected.iter().map(|_| None).collect();
-        Self { expected, connections }
+        let waiting = expected.iter().map(|_| Vec::new()).collect();
+        Self { expected, waiting }
     }
 
-    /// Who comes again takes the place of its first connection.
-    fn add(&mut self, channel: Connection) {
-        let place = self.expected.iter().position(|key| key.as_ref() == channel.peer_key());
-        if let Some(place) = place.and_then(|place| self.connections.get_mut(place)) {
-            *place = Some(channel);
+    /// One more connection; those that are complete with it. Who comes again takes the place of its first connection.
+    fn add(&mut self, channel: Connection, heard: R, belong: Belong<'_, R>) -> Option<Vec<(Connection, R)>> {
+        let place = self.expected.iter().position(|key| key.as_ref() == channel.peer_key())?;
+        self.waiting[place].retain(|(_, other)| !belong(&heard, other));
+        if self.waiting[place].len() == MOST_WAITING {
+            decline([self.waiting[place].remove(0).0]);
         }
+        let others = self.waiting.iter().enumerate().map(|(key, waiting)| {
+            if key == place {
+                return Some(waiting.len());
+            }
+            waiting.iter().rposition(|(_, other)| belong(&heard, other))
+        });
+        let chosen: Option<Vec<usize>> = others.collect();
+        self.waiting[place].push((channel, heard));
+        self.take(&chosen?)
     }
 
-    fn is_complete(&self) -> bool {
-        self.connections.iter().all(Option::is_some)
+    /// The latest of each, if all have come.
+    fn latest(&mut self) -> Option<Vec<(Connection, R)>> {
+        let chosen: Option<Vec<usize>> =
+            self.waiting.iter().map(|waiting| waiting.len().checked_sub(1)).collect();
+        self.take(&chosen?)
+    }
+
+    /// One connection of each. The others are told that theirs is not wanted.
+    fn take(&mut self, chosen: &[usize]) -> Option<Vec<(Connection, R)>> {
+        let taken =
+            self.waiting.iter_mut().zip(chosen).map(|(waiting, &index)| waiting.remove(index)).collect();
+        decline(self.waiting.drain(..).flatten().map(|(channel, _)| channel));
+        Some(taken)
     }
 
     /// Drops the connections that have ended, and says whether there were any.
     fn forget_those_who_left(&mut self) -> bool {
-        let mut left = false;
-        for place in &mut self.connections {
-            if place.as_mut().is_some_and(|channel| channel.split().0.check().is_err()) {
-                *place = None;
-                left = true;
-            }
+        let count = |all: &[Vec<_>]| all.iter().map(Vec::len).sum::<usize>();
+        let before = count(&self.waiting);
+        for waiting in &mut self.waiting {
+            waiting.retain_mut(|(channel, _)| channel.check().is_ok());
         }
-        left
-    }
-
-    fn into_connections(self) -> Vec<Connection> {
-        self.connections.into_iter().flatten().collect()
+        count(&self.waiting) < before
     }
 
     /// The error, if nobody else comes: where several are expected, who it is that has not come.
     fn missing(&self, error: NetError) -> NetError {
-        let mut missing = self.expected.iter().zip(&self.connections).filter(|(_, there)| there.is_none());
+        let mut missing = self.expected.iter().zip(&self.waiting).filter(|(_, there)| there.is_empty());
         match (error, missing.next()) {
             (NetError::NobodyCame { address, waited, others }, Some((Some(key), _)))
                 if self.expected.len() > 1 =>
             {
                 NetError::PartyMissing {
                     key: *key,
-                    all: self.connections.iter().all(Option::is_none),
+                    all: self.waiting.iter().all(Vec::is_empty),
                     address,
                     waited,
                     others,
@@ -182,6 +223,16 @@ impl Met {
             (error, _) => error,
         }
     }
+}
+
+/// Tells their other sides that they are not wanted, which may take a moment for each.
+fn decline(channels: impl IntoIterator<Item = Connection>) {
+    thread::scope(|scope| {
+        for mut channel in channels {
+            // Where there is no thread for it, the connection just ends.
+            drop(thread::Builder::new().spawn_scoped(scope, move || channel.decline()));
+        }
+    });
 }
 
 /// Listens at the first address of the name where that is possible.
@@ -377,6 +428,17 @@ impl Door {
     fn gone(&mut self) -> NetEvent {
         self.left = true;
         NetEvent::Retrying { reason: RetryReason::LeftEarly, after: Duration::ZERO }
+    }
+
+    /// Whoever has proven the key may have had our first message, and is told that it is not wanted.
+    fn decline_the_late(&mut self) {
+        let until = Instant::now() + LATE;
+        while self.visitors.any_proven() {
+            let left = until.saturating_duration_since(Instant::now());
+            let Ok(report) = self.reports.recv_timeout(left) else { break };
+            self.visitors.remove(report.number);
+            decline(report.outcome);
+        }
     }
 
     fn nobody_came(&mut self, address: SocketAddr, waited: Duration) -> NetError {

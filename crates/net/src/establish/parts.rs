@@ -174,8 +174,7 @@ impl MeetingPlace {
         match &self.place {
             Place::Here(listener, text) => {
                 let (opener, tls) = (opener(call.first, call.options), tls_of(call.keys)?);
-                let met = listen::gather((listener, text), tls, &opener, call.wanted, rng, &mut |_| {})?;
-                Ok(met.and_then(|mut met| met.pop()))
+                listen::wait_for_one((listener, text), tls, &opener, call.wanted, rng, &mut |_| {})
             }
             Place::There(_, to) => Way { to, kept: &self.kept, names: &self.names }.meet(call, rng),
         }
@@ -202,8 +201,7 @@ impl MeetingPlace {
         let address = match &self.place {
             Place::Here(listener, text) => {
                 let place = (listener, text.as_str());
-                let met = listen::gather(place, Some(tls()?), &opener, &|| true, rng, on_event)?;
-                return Ok(met.and_then(|mut met| met.pop()));
+                return listen::wait_for_one(place, Some(tls()?), &opener, &|| true, rng, on_event);
             }
             Place::There(address, _) => address,
         };

@@ -4,11 +4,11 @@
 
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
-use vesica_net::{Address, Connection, Identity, NetEvent, Options, PublicKey, gather};
+use vesica_net::{Address, Company, Connection, Identity, NetEvent, Options, PublicKey, gather};
 use vesica_protocols::{Participant, Phase, Progress};
 
 use crate::session::deadline::Deadline;
-use crate::session::helper::{self, Allowed, Assisted};
+use crate::session::helper::{self, Allowed, Assisted, Heard};
 use crate::session::reporter::Reporter;
 use crate::words::ended::{Ended, Found};
 use crate::words::error::Error;
@@ -59,9 +59,10 @@ impl AssistJob {
                 NetEvent::Retrying { .. } => reporter.notice("a party left; waiting for it again".into()),
                 event => reporter.net_event(&event),
             };
-            let met = gather(&address, &identity, &peers, &greeting, &options, rng, on_event);
+            let company = Company { peers: &peers, hear: &mut Heard::of, belong: &Heard::is_of_one_run_with };
+            let met = gather(&address, &identity, company, &greeting, &options, rng, on_event);
             let met = met.map_err(|error| Error::net(Phase::Gather, &error))?;
-            <[Connection; 2]>::try_from(met).map_err(|_| Error::usage("two parties are needed", ASK))
+            <[_; 2]>::try_from(met).map_err(|_| Error::usage("two parties are needed", ASK))
         })
     }
 }
@@ -78,9 +79,14 @@ pub fn between(
     cancel: &CancelToken,
     on_event: OnEvent<'_>,
 ) -> Ended {
-    over(settings, None, cancel, on_event, |_| {
+    over(settings, None, cancel, on_event, |reporter| {
         let greeting = helper::greeting(settings.limits);
-        Ok(parties.map(|party| crate::session::met::greeted(party, &greeting)))
+        Ok(parties.map(|party| {
+            let mut party = crate::session::met::greeted(party, &greeting);
+            party.cancel_on(reporter.cancel);
+            let heard = Heard::of(&mut party);
+            (party, heard)
+        }))
     })
 }
 
@@ -90,7 +96,7 @@ fn over(
     my_key: Option<PublicKey>,
     cancel: &CancelToken,
     on_event: OnEvent<'_>,
-    connect: impl FnOnce(&Reporter<'_>) -> Result<[Connection; 2], Error>,
+    connect: impl FnOnce(&Reporter<'_>) -> Result<[(Connection, Heard); 2], Error>,
 ) -> Ended {
     let deadline = match Deadline::start(settings.deadline, cancel) {
         Ok(deadline) => deadline,
@@ -105,12 +111,12 @@ fn over(
 fn steps(
     settings: &Settings,
     reporter: &Reporter<'_>,
-    connect: impl FnOnce(&Reporter<'_>) -> Result<[Connection; 2], Error>,
+    connect: impl FnOnce(&Reporter<'_>) -> Result<[(Connection, Heard); 2], Error>,
 ) -> Result<Found, Error> {
     // 1. Both parties.
     reporter.phase(Phase::Gather, 0);
     let parties = connect(reporter)?;
-    parties.iter().for_each(|party| party.cancel_on(reporter.cancel));
+    parties.iter().for_each(|(party, _)| party.cancel_on(reporter.cancel));
     // 2. What they ask for, and whether it is the same.
     reporter.phase(Phase::Agree, 0);
     let failed = |error| Error::session(reporter.current(), &error);

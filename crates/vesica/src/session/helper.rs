@@ -191,6 +191,36 @@ pub fn greeting(limits: Limits) -> [u8; 8] {
     limits.max_peer_rows.to_le_bytes()
 }
 
+/// What a helper has heard of a party.
+pub struct Heard(Result<Request, SessionError>);
+
+impl Heard {
+    /// Receives a party's request, for which it has as long as it may be silent.
+    pub fn of(party: &mut Connection) -> Self {
+        party.expect_prompt();
+        let request = Request::recv(party);
+        party.expect_within(None);
+        Heard(request)
+    }
+
+    /// Whether the two are of one run. What does not decode may be of any.
+    pub fn is_of_one_run_with(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Ok(one), Ok(other)) => one.run == other.run,
+            (Err(error), _) | (_, Err(error)) => matches!(error, SessionError::Decode { .. }),
+        }
+    }
+
+    fn both(first: Self, second: Self) -> Result<[Request; 2], Refused> {
+        let error = match (first.0, second.0) {
+            (Ok(first), Ok(second)) => return Ok([first, second]),
+            (Err(error), Ok(other)) | (Ok(other), Err(error)) => error.with(other.role.other()),
+            (Err(error), Err(_)) => error,
+        };
+        Err(Refused { verdict: None, error })
+    }
+}
+
 /// A run that a helper takes part in.
 pub struct Assisted {
     /// The protocol.
@@ -211,19 +241,18 @@ pub struct Allowed {
 }
 
 impl Assisted {
-    /// The helper's side: hears what both parties ask for, over connections that have sent the [`greeting`], and tells
+    /// The helper's side: compares what both parties ask for, over connections that have sent the [`greeting`], and tells
     /// both its verdict. The connections come back as receiver's and sender's.
-    ///
-    /// For all of this together each party has as long as it may be silent.
     ///
     /// # Errors
     /// If the two do not mean the same run, or the helper does not allow it. Of a party's own error a
-    /// [`SessionError::With`] says which one it is, once that is known.
+    /// [`SessionError::With`] says which one it is, if that is known.
     pub fn agree(
-        mut parties: [Connection; 2],
+        [(one, first), (two, second)]: [(Connection, Heard); 2],
         allowed: Allowed,
     ) -> Result<(Self, [Connection; 2]), SessionError> {
-        let heard = Self::hear(&mut parties)
+        let mut parties = [one, two];
+        let heard = Heard::both(first, second)
             .and_then(|requests| Self::judge(&requests, &parties, allowed).map(|run| (run, requests)));
         let (assisted, [first, _]) = match heard {
             Ok(heard) => heard,
@@ -245,18 +274,8 @@ impl Assisted {
         for (end, role) in ends.iter_mut().zip([Role::Receiver, Role::Sender]) {
             let told = end.send(&verdict(0, 0)).and_then(|()| end.flush());
             told.map_err(|error| SessionError::from(error).with(role))?;
-            end.expect_within(None);
         }
         Ok((assisted, ends))
-    }
-
-    fn hear(parties: &mut [Connection; 2]) -> Result<[Request; 2], Refused> {
-        parties.iter_mut().for_each(Connection::expect_prompt);
-        let [one, two] = parties;
-        let alone = |error: SessionError| Refused { verdict: None, error };
-        let first = Request::recv(one).map_err(alone)?;
-        let second = Request::recv(two).map_err(|error| alone(error.with(first.role.other())))?;
-        Ok([first, second])
     }
 
     fn judge(

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
 use vesica_channel::{CancelToken, Channel, ChannelError};
@@ -19,6 +19,9 @@ use crate::words::settings::Choice;
 
 /// How often a party that waits for the helper looks whether its partner is still there.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// The pause before a party goes again to a helper that has declined.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// The helper of a run, if it has one.
 #[derive(Default)]
@@ -79,13 +82,8 @@ impl HelperLink {
         let joined = while_there(partner, reporter.cancel, |cancel| {
             let mut helper = match self {
                 HelperLink::At(address, identity, key) => {
-                    let security = ConnectionSecurity::Tls { identity: &identity, peer: &key };
                     let options = Options { silence: timeout, cancel: cancel.clone() };
-                    let on_event = &mut |event| reporter.net_event_of("the helper", &event);
-                    let helper = meet(&address, &security, &request, &options, rng, on_event)
-                        .map_err(|error| Error::net(Phase::Helper, &error).with(Participant::Helper))?;
-                    reporter.notice("the helper is there; waiting for the partner to turn to it".into());
-                    helper
+                    return joined_at(&address, (&identity, &key), &request, &options, reporter, rng);
                 }
                 HelperLink::Here(helper) => greeted(*helper, &request),
                 HelperLink::None => return Ok(None),
@@ -97,6 +95,35 @@ impl HelperLink {
         let helper = joined.inspect_err(|_| partner.abort())?;
         helper.iter().for_each(|helper| reporter.helper_joined(helper));
         Ok(helper)
+    }
+}
+
+/// Goes to the helper there, and again if it helps the same two parties in another run meanwhile.
+fn joined_at(
+    address: &Address,
+    (identity, key): (&Identity, &PublicKey),
+    request: &[u8],
+    options: &Options,
+    reporter: &Reporter<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Connection>, Error> {
+    let until = Instant::now() + options.silence;
+    let security = ConnectionSecurity::Tls { identity, peer: key };
+    loop {
+        let on_event = &mut |event| reporter.net_event_of("the helper", &event);
+        let mut helper = meet(address, &security, request, options, rng, on_event)
+            .map_err(|error| Error::net(Phase::Helper, &error).with(Participant::Helper))?;
+        reporter.notice("the helper is there; waiting for the partner to turn to it".into());
+        helper.cancel_on(&options.cancel);
+        match helper::join(&mut helper) {
+            Ok(()) => return Ok(Some(helper)),
+            Err(_) if helper.was_declined() && Instant::now() < until => {
+                reporter.notice("the helper helps in another run of the same parties; trying again".into());
+                let slept = options.cancel.sleep(PAUSE);
+                slept.map_err(|error| Error::channel(Phase::Helper, &error))?;
+            }
+            Err(error) => return Err(Error::session(Phase::Helper, &error)),
+        }
     }
 }
 
