@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use crate::ChannelError;
+use crate::error::ChannelError;
 
 /// What a [`CancelToken`] can end.
 pub trait Cancellable: Send + Sync {

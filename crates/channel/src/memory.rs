@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::Stream;
 use crate::cancel::{CancelToken, Cancellable};
 use crate::counters::Counters;
 use crate::error::ChannelError;
@@ -12,6 +11,7 @@ use crate::kind::Kind;
 use crate::limit::Limit;
 use crate::queue::{FrameQueue, Wake};
 use crate::signal::Signal;
+use crate::stream::Stream;
 use crate::transport::{Control, FrameReceiver, FrameSender, Meanwhile, Result, Transport, Urgency};
 
 /// Frames that wait unread, in bytes, before their sender has to wait.

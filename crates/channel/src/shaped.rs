@@ -25,9 +25,10 @@ use crate::cancel::CancelToken;
 use crate::delay_line::DelayLine;
 use crate::frame::Frame;
 use crate::kind::Kind;
+use crate::memory;
 pub use crate::network::Network;
+use crate::stream::Stream;
 use crate::transport::{Control, FrameReceiver, FrameSender, Meanwhile, Result, Transport, Urgency};
-use crate::{Stream, memory};
 
 /// Of each frame that is under way, or has arrived and is not taken: its payload.
 type Link = Arc<Mutex<DelayLine<usize>>>;

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::cancel::CancelToken;
+use crate::channel::{Channel, RecvHalf, SendHalf};
 use crate::counted::Counted;
 use crate::counters::{Counters, Meter, Traffic};
 use crate::digested::{Digested, Digests};
@@ -11,7 +13,6 @@ use crate::frame::{Frame, HEADER};
 use crate::kind::{Kind, MAX_PAYLOAD};
 use crate::queue::DECLINED;
 use crate::transport::{Control, FrameReceiver, FrameSender, Meanwhile, Transport, Urgency};
-use crate::{CancelToken, Channel, RecvHalf, SendHalf};
 
 /// Where full frames end in the stream of payload bytes: at its multiples. Longer frames would only leave the processor's
 /// caches; ends elsewhere would cut the digests' tree into subtrees too small for its lanes.

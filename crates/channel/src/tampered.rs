@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::cancel::CancelToken;
 use crate::frame::{self, HEADER};
 use crate::kind::Kind;
+use crate::memory;
+use crate::stream::Stream;
 use crate::transport::{FrameSender, Meanwhile, Result, Transport, Urgency};
-use crate::{Stream, memory};
 
 /// Which of a pair a frame comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
