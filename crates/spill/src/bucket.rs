@@ -78,6 +78,20 @@ impl Written {
     }
 }
 
+impl Spill {
+    /// Begins so many buckets of records of `record` bytes. They take `count` blocks of memory until they are
+    /// finished.
+    pub fn buckets(
+        &self,
+        label: Label,
+        count: usize,
+        record: usize,
+        block: Block,
+    ) -> Result<Buckets, SpillError> {
+        Buckets::new(self, label, count, record, block)
+    }
+}
+
 impl Buckets {
     pub(crate) fn new(
         spill: &Spill,

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rand_core::CryptoRng;
 
-use crate::bucket::Buckets;
-use crate::cipher::{BlockName, Cipher, Label, TAG};
+use crate::cipher::{BlockName, Cipher, TAG};
 use crate::directory::Directory;
 use crate::error::SpillError;
 use crate::system;
@@ -96,18 +95,6 @@ impl Spill {
             written: AtomicU64::new(0),
             read: AtomicU64::new(0),
         })))
-    }
-
-    /// Begins so many buckets of records of `record` bytes. They take `count` blocks of memory until they are
-    /// finished.
-    pub fn buckets(
-        &self,
-        label: Label,
-        count: usize,
-        record: usize,
-        block: Block,
-    ) -> Result<Buckets, SpillError> {
-        Buckets::new(self, label, count, record, block)
     }
 
     /// Where the file is.
