@@ -1,17 +1,14 @@
 //! What a sender's rows carry beside their keys: numbers to sum, or columns that the partner's matching rows get.
 //!
-//! The first pass collects it row by row, and [`Table::attached`] puts it into the order of the items. Rows without
+//! The first pass collects it row by row, and [`Table::attached`](crate::Table::attached) puts it into the order of the items. Rows without
 //! a valid key carry nothing, and their values are not looked at.
 
 use vesica_encode::items::Items;
 
 use crate::error::{BadValue, Invalid, PayloadFault, Place, TableError, shown};
 use crate::header::{Needed, Purpose};
-use crate::input::OnProgress;
 use crate::payload::write_field;
-use crate::request::Request;
 use crate::rule::{Part, Rule, Value};
-use crate::table::Table;
 
 /// Rows for which room is made on a hint, which may be wrong.
 const HINT_LIMIT: usize = 1 << 26;
@@ -95,10 +92,9 @@ pub(crate) enum RowFault {
 impl RowFault {
     /// The error that names the row.
     #[cold]
-    pub(crate) fn explain(self, file: &str, place: Place, request: &Request) -> TableError {
+    pub(crate) fn explain(self, file: &str, place: Place, attach: &Attach) -> TableError {
         let file = file.to_owned();
-        let column =
-            |part| shown(request.attach.needed().nth(part).map_or(&[][..], |needed| needed.name.as_bytes()));
+        let column = |part| shown(attach.needed().nth(part).map_or(&[][..], |needed| needed.name.as_bytes()));
         match self {
             RowFault::Value { part, reason } => {
                 TableError::Value { file, place, column: column(part), reason }
@@ -202,44 +198,8 @@ fn payload<'v>(
     })
 }
 
-impl Table {
-    /// What goes with these items, which came from this table and may have dummies since. It leaves the table, so a
-    /// second call has nothing.
-    ///
-    /// # Errors
-    /// The sum over the rows of a key is too large, or rows of a key have different payloads. The error names the rows.
-    pub fn attached(&mut self, items: &Items, on_progress: OnProgress<'_>) -> Result<Attached, TableError> {
-        let file = self.name().to_owned();
-        match std::mem::replace(&mut self.carried, Carried::Nothing) {
-            Carried::Nothing => Ok(Attached::Nothing),
-            Carried::Values(columns) => {
-                let mut sums = Vec::with_capacity(columns.len());
-                for (part, numbers) in columns.into_iter().enumerate() {
-                    match summed(items, &numbers) {
-                        Ok(column) => sums.push(column),
-                        Err(row) => {
-                            let place = self.input().place_of(row, on_progress)?;
-                            let column = shown(self.value_columns[part].as_bytes());
-                            return Err(TableError::ValueOverflow { file, place, column });
-                        }
-                    }
-                }
-                Ok(Attached::Values(sums))
-            }
-            Carried::Payloads { width, text, ends } => match blocks(items, width, &text, &ends) {
-                Ok(blocks) => Ok(Attached::Payloads { blocks, width }),
-                Err((first, second)) => {
-                    let first = self.input().place_of(first, on_progress)?;
-                    let second = self.input().place_of(second, on_progress)?;
-                    Err(TableError::PayloadsDiffer { file, first, second })
-                }
-            },
-        }
-    }
-}
-
 /// The sum over the rows of each item, or the row with which one becomes too large.
-fn summed(items: &Items, numbers: &[u64]) -> Result<Vec<u64>, u64> {
+pub(crate) fn summed(items: &Items, numbers: &[u64]) -> Result<Vec<u64>, u64> {
     let of_item = |item| {
         items.rows_of(item).try_fold(0u64, |sum, row| sum.checked_add(numbers[row as usize]).ok_or(row))
     };
@@ -247,7 +207,12 @@ fn summed(items: &Items, numbers: &[u64]) -> Result<Vec<u64>, u64> {
 }
 
 /// The block of each item, or two rows of one key with different payloads.
-fn blocks(items: &Items, width: usize, text: &[u8], ends: &[usize]) -> Result<Vec<u8>, (u64, u64)> {
+pub(crate) fn blocks(
+    items: &Items,
+    width: usize,
+    text: &[u8],
+    ends: &[usize],
+) -> Result<Vec<u8>, (u64, u64)> {
     let of_row = |row: u64| {
         let row = row as usize;
         &text[row.checked_sub(1).map_or(0, |before| ends[before])..ends[row]]

@@ -84,7 +84,7 @@ impl Rows for Loading<'_> {
         if let Err(fault) = self.collector.row(&value) {
             return Err(fault.explain(self.file, place(), self.request));
         }
-        self.carry(&value).map_err(|fault| fault.explain(self.file, place(), self.request))
+        self.carry(&value).map_err(|fault| fault.explain(self.file, place(), &self.request.attach))
     }
 
     fn rows<'v>(
@@ -101,7 +101,7 @@ impl Rows for Loading<'_> {
             if !matches!(self.carried, Carried::Nothing) {
                 for row in at..at + together {
                     let carried = self.carry(&|part| value(row, part));
-                    carried.map_err(|fault| fault.explain(self.file, place(row), self.request))?;
+                    carried.map_err(|fault| fault.explain(self.file, place(row), &self.request.attach))?;
                 }
             }
             at += together;

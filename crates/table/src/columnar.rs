@@ -28,7 +28,6 @@ pub(crate) mod text;
 mod write;
 
 pub use guard::decoding;
-pub(crate) use int96::Units;
 pub(crate) use write::{Failure as Unwritten, Sink};
 
 use guard::guarded;

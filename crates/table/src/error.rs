@@ -11,9 +11,9 @@ use thiserror::Error;
 use vesica_encode::items::ItemsError;
 
 use crate::dialect::Delimiter;
-use crate::key::spec_error::SpecError;
 use crate::rule::Rule;
 pub use crate::rule::invalid::Invalid;
+use crate::spec_error::SpecError;
 
 /// Who must act on an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,5 +1,6 @@
 //! An input: a table that can be read twice, and a reader that hashes what it reads.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
@@ -9,10 +10,9 @@ use std::time::SystemTime;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
 use twox_hash::xxhash3_128::Hasher;
 
-use crate::columnar::Units;
 use crate::dialect::Dialect;
 use crate::error::{TableError, shown_path};
 use crate::file_id::FileId;
@@ -29,6 +29,9 @@ pub struct Progress {
 
 /// Called with the progress several times; `Break` cancels the pass.
 pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+/// The columns of INT96, counted as leaves of the schema, and the unit that holds all their values; none if no unit does.
+pub(crate) type Units = BTreeMap<usize, Option<TimeUnit>>;
 
 /// A table that is open and can be read twice.
 ///

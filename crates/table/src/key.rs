@@ -8,10 +8,7 @@ use std::str::FromStr;
 
 use crate::error::TableError;
 use crate::rule::{Rule, Word};
-
-pub(crate) mod spec_error;
-
-pub use spec_error::SpecError;
+use crate::spec_error::SpecError;
 
 /// A key column of one table and the rule for its values.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -53,6 +53,7 @@ mod request;
 mod rows;
 mod rule;
 mod sink;
+mod spec_error;
 mod table;
 mod unicode;
 
@@ -67,7 +68,7 @@ pub use file_id::FileId;
 pub use format::Format;
 pub use input::{Input, Progress};
 pub use inspect::{Column, Inspection, KeyFault, Keys};
-pub use key::{KeySpec, PairSpec, SpecError};
+pub use key::{KeySpec, PairSpec};
 pub use one_row::{Cell, write_row};
 pub use output::{Cancelled, Output, Standard, remove_unfinished, standard};
 pub use packing::Packing;
@@ -76,6 +77,7 @@ pub use request::{OnFault, Request, TableReport};
 pub use rows::{RowBitmap, RowSet};
 pub use rule::{Country, Part, Rule, Value};
 pub use sink::RowSink;
+pub use spec_error::SpecError;
 pub use table::Table;
 
 #[cfg(test)]

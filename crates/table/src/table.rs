@@ -8,13 +8,13 @@ use arrow_schema::SchemaRef;
 use vesica_encode::items::{Items, ItemsError};
 
 use crate::added::Added;
-use crate::attach::Carried;
+use crate::attach::{Attached, Carried, blocks, summed};
 use crate::collect::{Collector, Loading, Rows};
 use crate::columnar::{self, Sink, Wanted};
-use crate::error::{Place, TableError};
+use crate::error::{Place, TableError, shown};
 use crate::format::Format;
 use crate::header::Needed;
-use crate::input::{Fingerprint, Input, Progress};
+use crate::input::{Fingerprint, Input, OnProgress, Progress};
 use crate::payload::PayloadRows;
 use crate::request::{Chosen, Loaded, Request, TableReport};
 use crate::rows::RowSet;
@@ -32,9 +32,9 @@ pub struct Table {
     report: TableReport,
     seen: Fingerprint,
     /// What the rows carry, until [`Table::attached`] takes it.
-    pub(crate) carried: Carried,
+    carried: Carried,
     /// The names of the columns that it is from.
-    pub(crate) value_columns: Vec<String>,
+    value_columns: Vec<String>,
     numbers: Option<Vec<u64>>,
     payload: Option<PayloadRows>,
 }
@@ -265,6 +265,39 @@ impl Table {
         }
     }
 
+    /// What goes with these items, which came from this table and may have dummies since. It leaves the table, so a
+    /// second call has nothing.
+    ///
+    /// # Errors
+    /// The sum over the rows of a key is too large, or rows of a key have different payloads. The error names the rows.
+    pub fn attached(&mut self, items: &Items, on_progress: OnProgress<'_>) -> Result<Attached, TableError> {
+        let file = self.name().to_owned();
+        match std::mem::replace(&mut self.carried, Carried::Nothing) {
+            Carried::Nothing => Ok(Attached::Nothing),
+            Carried::Values(columns) => {
+                let mut sums = Vec::with_capacity(columns.len());
+                for (part, numbers) in columns.into_iter().enumerate() {
+                    match summed(items, &numbers) {
+                        Ok(column) => sums.push(column),
+                        Err(row) => {
+                            let place = self.input().place_of(row, on_progress)?;
+                            let column = shown(self.value_columns[part].as_bytes());
+                            return Err(TableError::ValueOverflow { file, place, column });
+                        }
+                    }
+                }
+                Ok(Attached::Values(sums))
+            }
+            Carried::Payloads { width, text, ends } => match blocks(items, width, &text, &ends) {
+                Ok(blocks) => Ok(Attached::Payloads { blocks, width }),
+                Err((first, second)) => {
+                    let first = self.input().place_of(first, on_progress)?;
+                    let second = self.input().place_of(second, on_progress)?;
+                    Err(TableError::PayloadsDiffer { file, first, second })
+                }
+            },
+        }
+    }
     fn chosen<'a>(&'a self, rows: RowSet<'a>) -> Result<Chosen<'a>, TableError> {
         let there = self.report.rows;
         let added = self.added();

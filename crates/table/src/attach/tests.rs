@@ -13,7 +13,7 @@ use super::*;
 use crate::format::Format;
 use crate::packing::Packing;
 use crate::payload::PayloadRows;
-use crate::request::OnFault;
+use crate::request::{OnFault, Request};
 use crate::testing::{go, input, load, request};
 use crate::{Cell, Input, write_row};
 

@@ -4,7 +4,6 @@
 //! microseconds. So a pass over all values of such a column finds the unit that holds each of them exactly. It happens before
 //! anything else is read of the column.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_schema::TimeUnit;
@@ -18,10 +17,7 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use super::parquet::{Chunks, place};
 use super::{What, damaged, guarded};
 use crate::error::TableError;
-use crate::input::{Input, OnProgress, Progress};
-
-/// The columns of INT96, counted as leaves of the schema, and the unit that holds all their values; none if no unit does.
-pub(crate) type Units = BTreeMap<usize, Option<TimeUnit>>;
+use crate::input::{Input, OnProgress, Progress, Units};
 
 /// Values read at once.
 const BATCH: usize = 8192;

@@ -18,7 +18,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 
-use super::int96::Units;
+use crate::input::Units;
 
 /// The same file under its plain schema.
 pub(super) fn plain(metadata: &ParquetMetaData) -> Result<ParquetMetaData, ParquetError> {

@@ -21,10 +21,10 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
 use twox_hash::xxhash3_128::Hasher;
 
-use super::int96::{self, Units};
+use super::int96;
 use super::{Wanted, What, damaged, guarded, layout};
 use crate::error::{TableError, shown};
-use crate::input::{Fingerprint, Input, OnProgress, Progress, Stamp};
+use crate::input::{Fingerprint, Input, OnProgress, Progress, Stamp, Units};
 
 /// Rows of a batch, and the bytes that a batch should not exceed by far.
 const BATCH_ROWS: u64 = 8192;

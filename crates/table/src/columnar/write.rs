@@ -17,14 +17,13 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::{DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, WriterProperties};
 
 use super::guard::guarded;
-use super::int96::Units;
 use super::ipc::Messages;
 use super::layout;
 use super::parquet::copied;
 use crate::added::Added;
 use crate::error::TableError;
 use crate::format::Format;
-use crate::input::Input;
+use crate::input::{Input, Units};
 
 /// Encoded bytes that a row group may collect before it is written.
 const GROUP_BYTES: usize = 64 << 20;
