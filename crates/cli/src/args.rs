@@ -12,6 +12,7 @@ mod common;
 mod plan;
 mod result;
 mod text;
+mod words;
 
 pub(crate) use bench::Bench;
 #[cfg(feature = "bench")]
@@ -22,6 +23,9 @@ use common::names;
 pub(crate) use common::{Around, Common};
 pub(crate) use plan::Plan;
 pub(crate) use text::{TextOptions, TextPair};
+
+/// The exit code of wrong usage, as in sysexits.
+pub(crate) const USAGE: u8 = 64;
 
 /// Examples below the options.
 const RECEIVE: &str = "Example:

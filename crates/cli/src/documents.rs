@@ -51,7 +51,7 @@ pub(crate) fn man(words: &[String]) -> u8 {
             say(&format!(
                 "vesica man: `{command_line}` has no command `{word}`; `{command_line} --help` tells about it"
             ));
-            return crate::USAGE;
+            return crate::args::USAGE;
         };
         name = format!("{name}-{word}");
         command = below;

@@ -31,15 +31,12 @@ mod version;
 
 use std::process::ExitCode;
 
-use args::{Cli, Command};
+use args::{Cli, Command, USAGE};
 use clap::Parser;
 use clap::error::ErrorKind;
 use screen::say;
 use vesica::protocols::Phase;
 use vesica::{Error, Kind};
-
-/// Wrong usage, as in sysexits.
-const USAGE: u8 = 64;
 
 /// The whole program: from its arguments to its exit code.
 pub fn main() -> ExitCode {

@@ -9,5 +9,5 @@ pub(crate) fn run(_: &Bench) -> u8 {
         "vesica bench: this program was built without the feature `bench`, as `make demo` does. Build it with \
          `cargo build --release --package vesica-cli`",
     );
-    crate::USAGE
+    crate::args::USAGE
 }

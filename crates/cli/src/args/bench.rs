@@ -7,8 +7,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use vesica::protocols::registry::{self, Security};
 use vesica_bench::cell::Cell;
 
-use super::common::{Form, set_size, words};
+use super::common::{Form, set_size};
 use super::result::ResultArgs;
+use super::words::words;
 
 #[derive(Args)]
 pub(crate) struct Bench {

@@ -11,10 +11,11 @@ use vesica::memory::Budget;
 use vesica::parts::MOST;
 use vesica::protocols::registry::{PROTOCOLS, Security};
 use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile};
-use vesica::settings::{Choice, Limits, PadTo, Settings, Word, count, duration, size};
+use vesica::settings::{Choice, Limits, PadTo, Settings, count, duration, size};
 use vesica::table::OnFault;
 
 use super::result::ResultArgs;
+use super::words::words;
 
 /// `auto` and every protocol, for the parser and for completions.
 fn protocols() -> PossibleValuesParser {
@@ -24,11 +25,6 @@ fn protocols() -> PossibleValuesParser {
 /// Every protocol.
 pub(super) fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(PROTOCOLS.iter().map(|entry| entry.name))
-}
-
-/// The words of a setting, for the parser and for completions.
-pub(super) fn words<T: Word>() -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(T::WORDS.iter().map(|(word, _)| *word)).try_map(|word| T::of(&word))
 }
 
 /// A memory budget.

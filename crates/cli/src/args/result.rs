@@ -5,7 +5,7 @@ use vesica::protocols::Noise;
 use vesica::results::{ResultChoice, ResultOptions, noise};
 use vesica::settings::count;
 
-use super::common::words;
+use super::words::words;
 
 /// What the result is, and what limits it. Both sides give the same.
 #[derive(Args, Clone)]
