@@ -29,12 +29,12 @@ use vesica_channel::shaped::Network;
 use vesica_channel::transport::Transport;
 use vesica_channel::{CancelToken, Channel, ChannelError, Counters, Stream};
 
-use crate::Options;
 use crate::connection::{Connection, ConnectionInfo};
 use crate::error::Others;
 use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::{Identity, PublicKey};
 use crate::io_threads;
+use crate::options::Options;
 use crate::relay::{Join, Label, Via};
 use crate::shaped_writer::ShapedWriter;
 use crate::socket::{End, SocketTransport};

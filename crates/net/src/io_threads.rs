@@ -331,7 +331,7 @@ mod tests {
     use vesica_channel::transport::{FrameSender as _, Meanwhile, Urgency};
 
     use super::*;
-    use crate::Options;
+    use crate::options::Options;
     use crate::socket::End;
     use crate::socket_writer::SocketWriter;
 

@@ -9,10 +9,10 @@
 use rand_core::CryptoRng;
 pub use vesica_channel::shaped::Network;
 
-use crate::Options;
 use crate::connection::Connection;
 use crate::error::NetError;
 use crate::establish::{self, Address, ConnectionSecurity, NetEvent};
+use crate::options::Options;
 
 /// As [`establish()`](crate::establish()), with a network in front of the connection for all that this side sends.
 pub fn establish(

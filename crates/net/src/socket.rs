@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use vesica_channel::transport::Meanwhile;
 use vesica_channel::{CancelToken, ChannelError, Counters, Frame, FrameQueue, GRACE, Limit, Signal, Wake};
 
-use crate::Options;
+use crate::options::Options;
 
 pub(crate) use ends::End;
 pub(crate) use threads::{Sent, WriterTask};

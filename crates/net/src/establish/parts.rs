@@ -22,11 +22,11 @@ use super::names::Names;
 use super::{
     Address, ConnectionSecurity, HANDSHAKE_LIMIT, NetEvent, Opener, POLL, Wanted, listen, route, tls,
 };
-use crate::Options;
 use crate::connection::Connection;
 use crate::error::NetError;
 use crate::fork::Fork;
 use crate::identity::{Identity, PublicKey};
+use crate::options::Options;
 use crate::relay::{ANY_PART, Grants, Join, Label, RelayAddress, Via};
 
 /// Between two attempts to take up a run while the other side takes parts.

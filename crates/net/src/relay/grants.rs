@@ -11,7 +11,6 @@ use vesica_channel::{CancelToken, Cancellable, ChannelError};
 use super::client::Held;
 use super::wire::Join;
 use super::{Label, RelayAddress, Times};
-use crate::Options;
 use crate::error::{NetError, RetryReason};
 use crate::establish::connect::{Doubts, FIRST_PAUSE, LONGEST_PAUSE, Miss, dial, judge_join};
 use crate::establish::names::{Names, Unresolved};
@@ -19,6 +18,7 @@ use crate::establish::race::{Lane, race};
 use crate::establish::tls::Tls;
 use crate::establish::{HANDSHAKE_LIMIT, Patience};
 use crate::identity::{Identity, PublicKey};
+use crate::options::Options;
 
 /// The right of a key that was made for a run to join the run's parts at relays, in the name of the identity. It lasts until
 /// this is dropped. A relay that is lost is sought again for as long as silence may last.

@@ -17,7 +17,6 @@ use super::records::{Records, handshake, say, take_in};
 use super::stream::{Meeting, Stream};
 use super::wire::{Join, Refusal, Reply};
 use super::{RelayEvent, Rules, Times};
-use crate::Options;
 use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::establish::connect::timespec;
 use crate::establish::door::{State, Visitor, Visitors};
@@ -26,6 +25,7 @@ use crate::establish::listen::bind;
 use crate::establish::tls::{RELAY_ALPN, Role, Tls};
 use crate::establish::{POLL, Patience};
 use crate::identity::{Identity, PublicKey};
+use crate::options::Options;
 use crate::system::is_short_of_descriptors;
 
 /// Stack of a stream's thread.
