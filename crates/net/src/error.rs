@@ -9,7 +9,6 @@ use thiserror::Error;
 use vesica_channel::{ChannelError, Fault, Span};
 
 use crate::identity::PublicKey;
-use crate::relay::Refusal;
 
 /// Everything that keeps a connection from being made, or ends it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -353,4 +352,34 @@ fn strangers_text(others: &Others) -> String {
         (Some((ours, _)), StrangerReason::RefusedUs, None) => format!("{turned_away}, {ours}"),
         _ => turned_away,
     }
+}
+
+/// Why a relay gives no service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The key is not on its list.
+    #[error("the key is not on its list")]
+    NotAllowed,
+    /// It speaks another version.
+    #[error("it speaks another version of the relay's protocol")]
+    Version,
+    /// It does not serve parts of runs, as relays of earlier versions.
+    #[error("it does not serve runs in parts")]
+    Parts,
+    /// What was asked cannot be: a partner with one's own key, a run with a part.
+    #[error("what it was asked for cannot be")]
+    Malformed,
+    /// Too many streams at once, of this key or in all.
+    #[error("it has too many connections at once")]
+    Busy,
+    /// The partner's key is not on its list, so it need not wait for it.
+    #[error("the partner's key is not on its list")]
+    PartnerNotAllowed,
+    /// Nobody who may do so holds a grant for that key and run, or does so no longer.
+    #[error("no grant is open for this part's run")]
+    NotGranted,
+    /// A reason that this version does not know.
+    #[error("its reason has number {0}, which this version does not know")]
+    Other(u8),
 }

@@ -8,8 +8,10 @@
 //! own. So a connection is the meeting ([`meet`]) only once the partner's first message is there, and each side sends its
 //! first message at once. If the connection ends before that, both go on as if it had not been made.
 
+pub(crate) mod at_relay;
 pub(crate) mod connect;
 pub(crate) mod door;
+pub(crate) mod grants;
 pub(crate) mod handshake;
 mod hello;
 pub(crate) mod listen;
@@ -35,10 +37,10 @@ use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::{Identity, PublicKey};
 use crate::io_threads;
 use crate::options::Options;
-use crate::relay::{Join, Label, Via};
 use crate::shaped_writer::ShapedWriter;
 use crate::socket::{End, SocketTransport};
 use crate::socket_writer::{Pace, SocketWriter};
+use at_relay::{Join, Label, Via};
 use connect::{AtRelay, Route};
 use handshake::{Proven, Trouble};
 pub use hello::VERSION;

@@ -6,13 +6,13 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 pub use crate::establish::RawPeer;
+use crate::establish::at_relay::records::Records;
+use crate::establish::at_relay::wire::{Reply, Sign};
+use crate::establish::at_relay::{Join, Label, Times, Until};
 use crate::establish::exchange_hellos;
 use crate::establish::tls::Tls;
 use crate::identity::{Identity, PublicKey};
 use crate::io_threads;
-use crate::relay::records::Records;
-use crate::relay::wire::{Reply, Sign};
-use crate::relay::{Join, Label, Times, Until};
 use vesica_channel::{ChannelError, Frame, Kind, MAX_PAYLOAD};
 
 /// The frames that a reader of `bytes` takes for such, and what ended it: none where the connection just ended.
@@ -78,7 +78,7 @@ pub fn through_relay(
     let time = Instant::now() + within;
     let until = Until { time, stop: &|| false, wins: &|| true, wanted: &|| true };
     let socket = TcpStream::connect(relay.0)?;
-    crate::relay::join(&socket, &tls, &asked, &Times::default(), &until, &mut || ())
+    crate::establish::at_relay::join(&socket, &tls, &asked, &Times::default(), &until, &mut || ())
         .map_err(|apart| io::Error::other(format!("{apart:?}")))?;
     socket.set_read_timeout(None).and_then(|()| socket.set_write_timeout(None))?;
     Ok(socket)

@@ -8,15 +8,15 @@ use rand_core::CryptoRng;
 use rustix::event::{Nsecs, PollFd, PollFlags, Secs, Timespec, poll};
 use socket2::{Domain, Socket, Type};
 
+use super::at_relay::{self, Join, JoinError, Times, Until};
 use super::handshake::{Proven, Trouble, shake_hands};
 use super::names::{Names, Unresolved};
 use super::race::{Lane, race};
 use super::tls::{Role, Tls};
 use super::{NetEvent, Opener, POLL, Patience, Wanted, check_form, check_loopback, hello, nonce};
 use crate::connection::Connection;
-use crate::error::{NetError, RetryReason};
+use crate::error::{NetError, Refusal, RetryReason};
 use crate::identity::PublicKey;
-use crate::relay::{self, Join, JoinError, Refusal, Times, Until};
 use crate::system;
 use vesica_channel::{ChannelError, Fault};
 
@@ -280,7 +280,7 @@ impl Line<'_> {
                 };
                 let waits = &mut || lane.tell(NetEvent::AtRelay { relay: lane.address });
                 let times = Times { handshake: self.limit, ..Times::default() };
-                relay::join(&socket, &relay.tls, &relay.join, &times, &until, waits)
+                at_relay::join(&socket, &relay.tls, &relay.join, &times, &until, waits)
                     .map_err(|error| judge_join(self.text, lane.address, &relay.tls, error))?;
                 (relay.role, Instant::now() + self.limit)
             }

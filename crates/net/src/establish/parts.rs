@@ -17,7 +17,9 @@ use std::time::{Duration, Instant};
 use rand_core::CryptoRng;
 use vesica_channel::Fault;
 
+use super::at_relay::{ANY_PART, Join, Label, RelayAddress, Via};
 use super::connect::{self, AtRelay, Route};
+use super::grants::Grants;
 use super::names::Names;
 use super::{
     Address, ConnectionSecurity, HANDSHAKE_LIMIT, NetEvent, Opener, POLL, Wanted, listen, route, tls,
@@ -27,7 +29,6 @@ use crate::error::NetError;
 use crate::fork::Fork;
 use crate::identity::{Identity, PublicKey};
 use crate::options::Options;
-use crate::relay::{ANY_PART, Grants, Join, Label, RelayAddress, Via};
 
 /// Between two attempts to take up a run while the other side takes parts.
 const PAUSE: Duration = Duration::from_millis(200);

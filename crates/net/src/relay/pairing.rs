@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::copy::Rate;
 use super::stream::{Meeting, Stream};
-use super::wire::{ANY_PART, Refusal};
-use super::{Label, Pair, PartId, Rules};
+use super::{Pair, PartId, Rules};
+use crate::error::Refusal;
+use crate::establish::at_relay::{ANY_PART, Label};
 use crate::identity::PublicKey;
 
 /// The two ends that a stream is to have.

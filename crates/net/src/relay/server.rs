@@ -13,11 +13,12 @@ use vesica_channel::CancelToken;
 
 use super::copy::pass_on;
 use super::pairing::{Ends, NotIn, Pairing, RunKey};
-use super::records::{Records, handshake, say, take_in};
 use super::stream::{Meeting, Stream};
-use super::wire::{Join, Refusal, Reply};
-use super::{RelayEvent, Rules, Times};
-use crate::error::{NetError, RetryReason, StrangerReason};
+use super::{RelayEvent, Rules};
+use crate::error::{NetError, Refusal, RetryReason, StrangerReason};
+use crate::establish::at_relay::Times;
+use crate::establish::at_relay::records::{Records, handshake, say, take_in};
+use crate::establish::at_relay::wire::{Join, Reply};
 use crate::establish::connect::timespec;
 use crate::establish::door::{State, Visitor, Visitors};
 use crate::establish::handshake::{Line, Stage};

@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 
 use rustls::Connection as TlsConnection;
 
+use super::Pair;
 use super::pairing::{Ends, RunKey};
-use super::records::{Records, say, take_in};
-use super::wire::{Reply, Sign};
-use super::{Pair, Times};
+use crate::establish::at_relay::Times;
+use crate::establish::at_relay::records::{Records, say, take_in};
+use crate::establish::at_relay::wire::{Reply, Sign};
 
 /// A stream that has joined, or holds a grant.
 pub(super) struct Stream {

@@ -10,10 +10,11 @@ use rand::{SeedableRng, rngs::StdRng};
 use rustls::Connection as TlsConnection;
 use vesica_channel::{CancelToken, Channel, ChannelError, Fault};
 
-use super::records::{Records, handshake, say, take_in};
-use super::wire::{PING, Reply};
 use super::*;
 use crate::error::{NetError, RetryReason};
+use crate::establish::at_relay::records::{Records, handshake, say, take_in};
+use crate::establish::at_relay::wire::{self, PING, Reply};
+use crate::establish::at_relay::{ANY_PART, JoinError, Until, join};
 use crate::establish::tls::{Role, Tls};
 use crate::{Address, Connection, ConnectionSecurity, Identity, NetEvent, Options, meet};
 

@@ -13,10 +13,10 @@
 //!
 //! A run has part 0 and round 0. WAIT also says that a grant is open.
 
-use thiserror::Error;
 use vesica_channel::codec::{CodecError, Reader, Writer};
 
 use super::Label;
+use crate::error::Refusal;
 use crate::identity::PublicKey;
 
 /// The version of what is said to a relay.
@@ -58,36 +58,6 @@ pub enum Join {
     },
 }
 
-/// Why a relay gives no service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// The key is not on its list.
-    #[error("the key is not on its list")]
-    NotAllowed,
-    /// It speaks another version.
-    #[error("it speaks another version of the relay's protocol")]
-    Version,
-    /// It does not serve parts of runs, as relays of earlier versions.
-    #[error("it does not serve runs in parts")]
-    Parts,
-    /// What was asked cannot be: a partner with one's own key, a run with a part.
-    #[error("what it was asked for cannot be")]
-    Malformed,
-    /// Too many streams at once, of this key or in all.
-    #[error("it has too many connections at once")]
-    Busy,
-    /// The partner's key is not on its list, so it need not wait for it.
-    #[error("the partner's key is not on its list")]
-    PartnerNotAllowed,
-    /// Nobody who may do so holds a grant for that key and run, or does so no longer.
-    #[error("no grant is open for this part's run")]
-    NotGranted,
-    /// A reason that this version does not know.
-    #[error("its reason has number {0}, which this version does not know")]
-    Other(u8),
-}
-
 impl Refusal {
     const CODES: [(u8, Self); 7] = [
         (1, Self::NotAllowed),
@@ -116,7 +86,7 @@ impl Refusal {
 
 impl Join {
     /// Whether a relay that has paired that part has done what was asked.
-    pub(super) fn is_answered_by(&self, paired: u32) -> bool {
+    pub(crate) fn is_answered_by(&self, paired: u32) -> bool {
         match self {
             Self::Run { .. } => paired == 0,
             Self::Part { part: ANY_PART, .. } => paired != ANY_PART,

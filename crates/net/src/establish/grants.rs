@@ -8,15 +8,13 @@ use std::time::{Duration, Instant};
 
 use vesica_channel::{CancelToken, Cancellable, ChannelError};
 
-use super::client::Held;
-use super::wire::Join;
-use super::{Label, RelayAddress, Times};
+use super::at_relay::{Held, Join, Label, RelayAddress, Times};
+use super::connect::{Doubts, FIRST_PAUSE, LONGEST_PAUSE, Miss, dial, judge_join};
+use super::names::{Names, Unresolved};
+use super::race::{Lane, race};
+use super::tls::Tls;
+use super::{HANDSHAKE_LIMIT, Patience};
 use crate::error::{NetError, RetryReason};
-use crate::establish::connect::{Doubts, FIRST_PAUSE, LONGEST_PAUSE, Miss, dial, judge_join};
-use crate::establish::names::{Names, Unresolved};
-use crate::establish::race::{Lane, race};
-use crate::establish::tls::Tls;
-use crate::establish::{HANDSHAKE_LIMIT, Patience};
 use crate::identity::{Identity, PublicKey};
 use crate::options::Options;
 

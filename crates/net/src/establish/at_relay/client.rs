@@ -9,8 +9,8 @@ use rustls::Connection as TlsConnection;
 
 use super::Times;
 use super::records::{Records, handshake, put_out, say, take_in};
-use super::wire::{Join, Refusal, Reply, Sign};
-use crate::error::{NetError, RetryReason};
+use super::wire::{Join, Reply, Sign};
+use crate::error::{NetError, Refusal, RetryReason};
 use crate::establish::POLL;
 use crate::establish::handshake::Line;
 use crate::establish::tls::{RELAY_ALPN, Role, Tls};
@@ -95,7 +95,7 @@ fn judged(
 }
 
 /// A grant that is open at the relay at the other end of a socket.
-pub(super) struct Held<'a> {
+pub(crate) struct Held<'a> {
     client: Client<'a>,
     presented: Arc<OnceLock<PublicKey>>,
     tls: &'a Tls,
@@ -104,7 +104,7 @@ pub(super) struct Held<'a> {
 
 impl<'a> Held<'a> {
     /// Asks for the grant, and waits until the relay says that it is open.
-    pub(super) fn open(
+    pub(crate) fn open(
         socket: &'a TcpStream,
         tls: &'a Tls,
         join: &Join,
@@ -130,7 +130,7 @@ impl<'a> Held<'a> {
 
     /// Holds it open until the relay is lost, or until we are told to stop. `over` gives a round that is over and of which the
     /// relay has not been told.
-    pub(super) fn hold(&mut self, times: &Times, over: &mut dyn FnMut() -> Option<u16>) -> JoinError {
+    pub(crate) fn hold(&mut self, times: &Times, over: &mut dyn FnMut() -> Option<u16>) -> JoinError {
         let trouble = self.client.hold(times, over).err().unwrap_or(JoinError::NotARelay);
         judged(trouble, self.tls, self.presented.get(), self.stop)
     }

@@ -54,7 +54,7 @@ impl Records {
 }
 
 /// Gives a record to TLS; its text goes to the end of `text`. Says whether it was the other side's close_notify.
-pub(super) fn take_in(tls: &mut TlsConnection, record: &[u8], text: &mut Vec<u8>) -> io::Result<bool> {
+pub(crate) fn take_in(tls: &mut TlsConnection, record: &[u8], text: &mut Vec<u8>) -> io::Result<bool> {
     let mut left = record;
     while !left.is_empty() {
         if tls.read_tls(&mut left)? == 0 {
@@ -73,7 +73,7 @@ pub(super) fn take_in(tls: &mut TlsConnection, record: &[u8], text: &mut Vec<u8>
 }
 
 /// Sends what TLS has to send.
-pub(super) fn put_out(tls: &mut TlsConnection, sink: &mut impl Write) -> io::Result<()> {
+pub(crate) fn put_out(tls: &mut TlsConnection, sink: &mut impl Write) -> io::Result<()> {
     while tls.wants_write() {
         tls.write_tls(sink)?;
     }
@@ -81,7 +81,7 @@ pub(super) fn put_out(tls: &mut TlsConnection, sink: &mut impl Write) -> io::Res
 }
 
 /// Sends a text, and then close_notify if it is the last one.
-pub(super) fn say(tls: &mut TlsConnection, text: &[u8], last: bool, sink: &mut impl Write) -> io::Result<()> {
+pub(crate) fn say(tls: &mut TlsConnection, text: &[u8], last: bool, sink: &mut impl Write) -> io::Result<()> {
     tls.writer().write_all(text)?;
     if last {
         tls.send_close_notify();
@@ -90,7 +90,7 @@ pub(super) fn say(tls: &mut TlsConnection, text: &[u8], last: bool, sink: &mut i
 }
 
 /// Shakes hands. A text that came with the last flight is in `text`.
-pub(super) fn handshake(
+pub(crate) fn handshake(
     tls: &mut TlsConnection,
     records: &mut Records,
     socket: &mut (impl Read + Write),
