@@ -413,6 +413,16 @@ mod tests {
     }
 
     #[test]
+    fn flaw_what_is_heard_of_two_runs_does_not_belong_together() {
+        let heard = |run: u8| Heard(Ok(Request { run: [run; 32], ..request(Role::Sender) }));
+        let noise = Heard(Err(SessionError::Decode { what: "", cause: CodecError::Invalid { what: "" } }));
+        let gone = Heard(Err(SessionError::Channel(ChannelError::Closed)));
+        assert!(heard(1).is_of_one_run_with(&heard(1)) && !heard(1).is_of_one_run_with(&heard(2)));
+        assert!(heard(1).is_of_one_run_with(&noise) && noise.is_of_one_run_with(&heard(1)));
+        assert!(!heard(1).is_of_one_run_with(&gone) && !gone.is_of_one_run_with(&heard(1)));
+    }
+
+    #[test]
     fn verdicts_come_back_and_others_do_not_decode() {
         for refusal in [Refusal::Differ, Refusal::Size(9), Refusal::Memory(1 << 40), Refusal::Unknown] {
             assert_eq!(Refusal::decode(refusal.encode()), Ok(Some(refusal)));
