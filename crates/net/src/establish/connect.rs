@@ -11,7 +11,7 @@ use socket2::{Domain, Socket, Type};
 use super::at_relay::{self, Join, JoinError, Times, Until};
 use super::handshake::{Proven, Trouble, shake_hands};
 use super::names::{Names, Unresolved};
-use super::race::{Lane, race};
+use super::race::{Lane, Miss, race};
 use super::tls::{Role, Tls};
 use super::{NetEvent, Opener, POLL, Patience, Wanted, check_form, check_loopback, hello, nonce};
 use crate::connection::Connection;
@@ -108,16 +108,6 @@ pub(super) fn connect(
     Ok(None)
 }
 
-/// Why an attempt did not lead to the partner.
-pub(crate) enum Miss {
-    /// Nobody is there yet.
-    Again(RetryReason),
-    /// Trying again is of no use.
-    Fatal(NetError),
-    /// Nobody is waited for any more.
-    Over,
-}
-
 /// What attempts have found that is not the partner.
 #[derive(Default)]
 pub(crate) struct Doubts {
@@ -176,12 +166,6 @@ fn telling(error: &NetError) -> u8 {
         NetError::NotVesica { .. } | NetError::NotARelay { .. } => 0,
         NetError::WrongPeer { .. } | NetError::WrongRelay { .. } => 1,
         _ => 2,
-    }
-}
-
-impl From<io::Error> for Miss {
-    fn from(error: io::Error) -> Self {
-        Self::Again(RetryReason::from(&error))
     }
 }
 

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use vesica_channel::{CancelToken, Cancellable, ChannelError};
 
 use super::at_relay::{Held, Join, Label, RelayAddress, Times};
-use super::connect::{Doubts, FIRST_PAUSE, LONGEST_PAUSE, Miss, dial, judge_join};
+use super::connect::{Doubts, FIRST_PAUSE, LONGEST_PAUSE, dial, judge_join};
 use super::names::{Names, Unresolved};
-use super::race::{Lane, race};
+use super::race::{Lane, Miss, race};
 use super::tls::Tls;
 use super::{HANDSHAKE_LIMIT, Patience};
 use crate::error::{NetError, RetryReason};

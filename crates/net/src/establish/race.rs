@@ -3,6 +3,7 @@
 //! An attempt *wins* when the other side has proven its key, before anything is asked of it. From then on no other attempt
 //! goes on: two connections to the same partner would each be half a meeting. All attempts have ended when a race has.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,9 +13,8 @@ use std::time::{Duration, Instant};
 
 use vesica_channel::CancelToken;
 
-use super::connect::Miss;
 use super::{NetEvent, POLL, Wanted};
-use crate::error::NetError;
+use crate::error::{NetError, RetryReason};
 
 /// Between the starts of two attempts (RFC 8305, section 5), unless the earlier one fails sooner.
 const STAGGER: Duration = Duration::from_millis(250);
@@ -30,6 +30,22 @@ pub(crate) struct Lane<'a> {
     pub(crate) address: SocketAddr,
     course: &'a Course<'a>,
     tell: &'a dyn Fn(NetEvent),
+}
+
+/// Why an attempt did not lead to the partner.
+pub(crate) enum Miss {
+    /// Nobody is there yet.
+    Again(RetryReason),
+    /// Trying again is of no use.
+    Fatal(NetError),
+    /// Nobody is waited for any more.
+    Over,
+}
+
+impl From<io::Error> for Miss {
+    fn from(error: io::Error) -> Self {
+        Self::Again(RetryReason::from(&error))
+    }
 }
 
 /// What the attempts share.
