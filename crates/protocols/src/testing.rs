@@ -34,8 +34,8 @@ mod lying_wire;
 #[cfg(test)]
 pub(crate) mod order;
 mod rsa_keys;
-#[cfg(test)]
-pub(crate) mod wiped;
+pub mod suites;
+pub mod wiped;
 
 pub use ideal_group::IdealGroup;
 pub use lying_wire::{DIRECTIONS, Tampering, Target, Wire, lying_wire, lying_wire_among_lengths};

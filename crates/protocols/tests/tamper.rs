@@ -1,215 +1,54 @@
-//! A wire that lies: whatever is flipped, cut, repeated, swapped or dropped, both ends stop, and neither
-//! panics or hangs.
-//!
-//! In a semi-honest protocol a changed mask goes unnoticed by the protocol itself; the session's exchange of
-//! digests settles that. So a run counts as caught when a role ends in an error, or the ends disagree about
-//! what was sent. The malicious runs are also held to what the protocol itself sees, with no digests.
+//! A wire that lies, in every protocol of the registry; see the suite.
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
-use vesica_channel::memory;
-use vesica_protocols::registry::{Entry, PROTOCOLS, Shape};
-use vesica_protocols::testing::{
-    Case, DIRECTIONS, Ended, Planted, Tampering, Target, Wire, each, lying_wire, planted_for, run_over,
-    run_over_links,
-};
-use vesica_protocols::{Error, Learns, Parameters, Security, Sizes};
-
-/// Whether a run on a thousand items takes too long for a test: protocols of big integers.
-fn slow(entry: &Entry) -> bool {
-    entry.test_items < 1 << 8
-}
-
-/// Whether a circuit is computed on shares: after its set-up it sends many short frames, a layer each.
-fn on_shares(entry: &Entry) -> bool {
-    let gates = entry.gates_of(&Shape::new(Sizes { receiver: 8, sender: 9 }));
-    gates.is_some_and(|gates| gates.depth.is_some())
-}
-
-/// Frames of either end before the layers of a circuit on shares, in which every byte is tried.
-const SETUP: usize = 3;
-
-/// Every byte that the wire offers: all of a short frame, and some all over a long one. But
-///
-/// - in slow protocols, whose frames are rows of long numbers, the first two bytes and every 67th;
-/// - after the set-up of a circuit on shares, whose frames are rows of masked bits, one like the other: every
-///   16th byte, and the last, in which bits may be unused.
-fn tried(entry: &Entry, frames: &[Vec<usize>; 2], target: &Target) -> bool {
-    let Tampering::Flip { byte } = target.tampering else { return true };
-    let last = frames[usize::from(target.direction == DIRECTIONS[1])][target.frame] - 1;
-    if slow(entry) {
-        byte < 2 || byte % 67 == 66
-    } else if on_shares(entry) && target.frame >= SETUP {
-        byte % 16 == 0 || byte == last
-    } else {
-        true
-    }
-}
-
-/// Both orders of sizes, and few items where each costs milliseconds.
-fn sets(entry: &Entry) -> [Planted; 2] {
-    let (some, most) = if slow(entry) { (1, 2) } else { (8, 9) };
-    let common = usize::div_ceil(some, 2);
-    [(some, most), (most, some)]
-        .map(|(receiver, sender)| planted_for(&parameters(entry), receiver, sender, common, 1))
-}
-
-/// The usual parameters; a domain that goes through a circuit as a whole has few numbers, and long numbers are those
-/// of the least level.
-fn parameters(entry: &Entry) -> Parameters {
-    let usual = entry.supports.usual();
-    let least = entry.supports.levels.iter().min().filter(|_| slow(entry));
-    Parameters { sigma: usual.sigma.map(|_| 5), level: *least.unwrap_or(&usual.level), ..usual }
-}
-
-fn run(entry: &Entry, sets: &Planted, target: Option<Target>) -> (Ended, Wire) {
-    run_with(entry, sets, parameters(entry), target)
-}
-
-fn run_with(entry: &Entry, sets: &Planted, parameters: Parameters, target: Option<Target>) -> (Ended, Wire) {
-    let learns = if entry.learns_both { Learns::Both } else { Learns::Receiver };
-    let (first, second, wire) = lying_wire(target);
-    (run_over(entry, sets, Case { learns, parameters, ..Case::default() }, (first, second)), wire)
-}
+use vesica_protocols::registry::PROTOCOLS;
+use vesica_protocols::testing::suites::tamper::{self, Expected, Flips};
+use vesica_protocols::testing::{DIRECTIONS, Tampering, Target};
 
 #[test]
 fn an_honest_wire_is_confirmed() {
-    for entry in PROTOCOLS {
-        for sets in sets(entry) {
-            let (ended, wire) = run(entry, &sets, None);
-            assert!(ended.confirmed() && !wire.was_stuck(), "{}", entry.name);
-            assert!(wire.frames().iter().all(|frames| !frames.is_empty()), "{}", entry.name);
-        }
-    }
+    tamper::an_honest_wire_is_confirmed(PROTOCOLS);
 }
 
 #[test]
 fn every_flipped_byte_is_caught() {
-    for entry in PROTOCOLS {
-        for sets in sets(entry) {
-            let wire = run(entry, &sets, None).1;
-            let frames = wire.frames();
-            each(wire.flips().into_iter().filter(|target| tried(entry, &frames, target)), |target| {
-                let (ended, wire) = run(entry, &sets, Some(target));
-                assert!(!ended.confirmed(), "{} {target:?}", entry.name);
-                // Ended by the ends themselves: a run that the wire had to cancel is not one that was caught.
-                assert!(!wire.was_stuck(), "{} {target:?}: cancelled", entry.name);
-            });
-        }
-    }
-}
-
-/// The same on the helper's connection to the receiver (0) or to the sender (1).
-fn run_helped(entry: &Entry, sets: &Planted, link: usize, target: Option<Target>) -> (Ended, Wire) {
-    let (first, second, wire) = lying_wire(target);
-    let (lying, honest) = ((first, second), memory::pair());
-    let links = if link == 0 { [lying, honest] } else { [honest, lying] };
-    let case = Case { learns: Learns::Both, ..Case::default() };
-    (run_over_links((entry, sets, case), memory::pair(), links), wire)
+    tamper::every_flipped_byte_is_caught(PROTOCOLS);
 }
 
 #[test]
 fn whatever_is_changed_between_a_party_and_the_helper_is_caught() {
-    for entry in PROTOCOLS.iter().filter(|entry| entry.has_helper()) {
-        for (sets, link) in sets(entry).iter().zip([0, 1]) {
-            let (ended, wire) = run_helped(entry, sets, link, None);
-            assert!(ended.confirmed() && wire.frames().iter().all(|frames| !frames.is_empty()));
-            for target in wire.flips() {
-                let (ended, changed) = run_helped(entry, sets, link, Some(target));
-                assert!(!ended.confirmed() && !changed.was_stuck(), "{} {target:?}", entry.name);
-            }
-            for target in wire.whole_frames() {
-                let after = matches!(target.tampering, Tampering::Lengthen | Tampering::Repeat);
-                let caught = !run_helped(entry, sets, link, Some(target)).0.confirmed();
-                assert!(caught || (after && wire.is_last(&target)), "{} {target:?}", entry.name);
-            }
-        }
-    }
+    tamper::whatever_is_changed_between_a_party_and_the_helper_is_caught(PROTOCOLS);
 }
 
-/// Rows of both results of a run, or which end failed.
-type Results = (Result<Vec<u64>, Error>, Result<Option<Vec<u64>>, Error>);
-
-/// A run with a byte flipped, as the protocol itself ends it: no digests are compared.
-fn flipped(entry: &Entry, sets: &Planted, parameters: Parameters, target: Option<Target>) -> (Results, Wire) {
-    let (ended, wire) = run_with(entry, sets, parameters, target);
-    assert!(!wire.was_stuck(), "{} {target:?}: cancelled", entry.name);
-    let sender = ended.sender.map(|matches| matches.map(|matches| matches.rows().to_vec()));
-    ((ended.receiver.map(|matches| matches.rows().to_vec()), sender), wire)
+#[test]
+fn frames_cut_lengthened_repeated_swapped_or_dropped_are_caught() {
+    tamper::frames_cut_lengthened_repeated_swapped_or_dropped_are_caught(PROTOCOLS);
 }
 
-/// What a flipped byte may do, by the message that it is in.
-#[derive(Debug, PartialEq, Eq)]
-enum Expected {
-    /// One end at least fails.
-    Abort,
-    /// One end at least fails, or both have the honest result: not all sums and words of trees are read.
-    AbortOrHonest,
-    /// Matches are lost, and none is invented: the message is a party's own choice of its set, or of what it
-    /// tells.
-    Withheld,
-}
+/// What flipped bytes do in the malicious runs of each protocol.
+const FLIPS: &[Flips] = &[
+    // So many items that there are trees, a challenge and a reply.
+    Flips { name: "vole", sizes: (1400, 9, 5), outcomes: ALL, expected: expected_of_vole },
+    Flips { name: "gbf-rr16", sizes: (8, 9, 5), outcomes: ALL, expected: expected_of_rr16 },
+    Flips {
+        name: "dkt",
+        sizes: (3, 4, 2),
+        outcomes: &[Expected::Abort, Expected::Withheld],
+        expected: expected_of_dkt,
+    },
+    Flips {
+        name: "gbf-dcw-malicious",
+        sizes: (8, 9, 5),
+        outcomes: &[Expected::Abort, Expected::AbortOrHonest],
+        expected: expected_of_dcw,
+    },
+];
 
-/// What a flipped byte may do in the malicious runs of a protocol.
-fn expected(entry: &Entry, frames: &[Vec<usize>; 2], target: Target) -> Expected {
-    match entry.name {
-        "vole" => expected_of_vole(frames, target),
-        "gbf-dcw-malicious" => expected_of_dcw(frames, target),
-        "gbf-rr16" => expected_of_rr16(frames, target),
-        "dkt" => expected_of_dkt(frames, target),
-        name => unreachable!("{name}: what a flipped byte may do is not written here"),
-    }
-}
+const ALL: &[Expected] = &[Expected::Abort, Expected::AbortOrHonest, Expected::Withheld];
 
-/// Sets that give all messages of the malicious runs of a protocol, and what their flipped bytes do.
-fn malicious_runs(entry: &Entry, parameters: &Parameters) -> (Planted, &'static [Expected]) {
-    let all = &[Expected::Abort, Expected::AbortOrHonest, Expected::Withheld];
-    match entry.name {
-        // So many items that there are trees, a challenge and a reply.
-        "vole" => (planted_for(parameters, 1400, 9, 5, 1), all),
-        "gbf-rr16" => (planted_for(parameters, 8, 9, 5, 1), all),
-        "dkt" => (planted_for(parameters, 3, 4, 2, 1), &[Expected::Abort, Expected::Withheld]),
-        _ => (planted_for(parameters, 8, 9, 5, 1), &all[..2]),
-    }
-}
-
-/// In order of each end: the receiver's base OT, trees and extension, random strings, corrections; the
-/// sender's base OTs, shares, filter. A receiver uses either the share or the string of a slot, and of two sums
-/// of a small tree the sender reads one.
-fn expected_of_dcw(frames: &[Vec<usize>; 2], target: Target) -> Expected {
-    let receiver = target.direction == DIRECTIONS[0];
-    let last = frames[usize::from(!receiver)].len() - 1;
-    let in_trees = matches!(target.tampering, Tampering::Flip { byte } if byte < 6144);
-    match target.frame {
-        1 if receiver && in_trees => Expected::AbortOrHonest,
-        frame if receiver && frame > 1 && frame < last => Expected::AbortOrHonest,
-        frame if !receiver && frame > 0 => Expected::AbortOrHonest,
-        _ => Expected::Abort,
-    }
-}
-
-/// In order of each end: the receiver's base OT, trees and extension, opened choices and sum, id and
-/// commitment, coin, permutation; the sender's base OTs, challenge, id and coin, masks. Another coin of the
-/// sender's gives both parties different filters, and nothing matches. Of two sums of a small tree the sender
-/// reads one.
-fn expected_of_rr16(frames: &[Vec<usize>; 2], target: Target) -> Expected {
-    let receiver = target.direction == DIRECTIONS[0];
-    let id = matches!(target.tampering, Tampering::Flip { byte } if byte < 32);
-    let commitment = frames[0].iter().position(|&length| length == 64);
-    match (receiver, target.frame) {
-        // The frame before the commitment is the answer; the first is the base OT.
-        (true, 0) => Expected::Abort,
-        (true, frame) if Some(frame + 1) >= commitment => Expected::Abort,
-        (true, _) => Expected::AbortOrHonest,
-        (false, 2) if !id => Expected::Withheld,
-        (false, frame) if frame + 1 == frames[1].len() => Expected::Withheld,
-        (false, _) => Expected::Abort,
-    }
-}
-
-/// Proofs cover everything but the sender's masks, its last message.
-fn expected_of_dkt(frames: &[Vec<usize>; 2], target: Target) -> Expected {
-    let masks = target.direction == DIRECTIONS[1] && target.frame + 1 == frames[1].len();
-    if masks { Expected::Withheld } else { Expected::Abort }
+#[test]
+fn a_flipped_byte_of_a_malicious_run_ends_it_or_changes_nothing() {
+    tamper::a_flipped_byte_of_a_malicious_run_ends_it_or_changes_nothing(PROTOCOLS, FLIPS);
 }
 
 /// Which messages of `vole` a frame carries. In order of each end: the receiver's coin, answer, challenge,
@@ -240,57 +79,42 @@ fn expected_of_vole(frames: &[Vec<usize>; 2], target: Target) -> Expected {
     }
 }
 
-#[test]
-fn a_flipped_byte_of_a_malicious_run_ends_it_or_changes_nothing() {
-    // The protocol's own checks: the session would see each of these in its digests.
-    let parameters = Parameters { security: Security::Malicious, ..Parameters::default() };
-    for entry in PROTOCOLS.iter().filter(|entry| entry.security.contains(&Security::Malicious)) {
-        let (sets, outcomes) = malicious_runs(entry, &parameters);
-        let (honest, wire) = flipped(entry, &sets, parameters, None);
-        let told = entry.learns_both.then(|| sets.sender_rows.clone());
-        assert_eq!(honest, (Ok(sets.receiver_rows.clone()), Ok(told)));
-        let frames = wire.frames();
-        let mut seen = Vec::new();
-        for target in wire.flips().into_iter().filter(few) {
-            let expected = expected(entry, &frames, target);
-            let (results, _) = flipped(entry, &sets, parameters, Some(target));
-            let failed = results.0.is_err() || results.1.is_err();
-            let within = |found: &[u64], rows: &[u64]| found.iter().all(|row| rows.contains(row));
-            let right = match expected {
-                Expected::Abort => failed,
-                Expected::AbortOrHonest => failed || results == honest,
-                Expected::Withheld => {
-                    results.0.iter().all(|rows| within(rows, &sets.receiver_rows))
-                        && results.1.iter().flatten().all(|rows| within(rows, &sets.sender_rows))
-                }
-            };
-            assert!(right, "{} {target:?}: {expected:?}, and it ended with {results:?}", entry.name);
-            seen.push(expected);
-        }
-        for expected in outcomes {
-            assert!(seen.contains(expected), "{}: {frames:?}", entry.name);
-        }
+/// In order of each end: the receiver's base OT, trees and extension, opened choices and sum, id and
+/// commitment, coin, permutation; the sender's base OTs, challenge, id and coin, masks. Another coin of the
+/// sender's gives both parties different filters, and nothing matches. Of two sums of a small tree the sender
+/// reads one.
+fn expected_of_rr16(frames: &[Vec<usize>; 2], target: Target) -> Expected {
+    let receiver = target.direction == DIRECTIONS[0];
+    let id = matches!(target.tampering, Tampering::Flip { byte } if byte < 32);
+    let commitment = frames[0].iter().position(|&length| length == 64);
+    match (receiver, target.frame) {
+        // The frame before the commitment is the answer; the first is the base OT.
+        (true, 0) => Expected::Abort,
+        (true, frame) if Some(frame + 1) >= commitment => Expected::Abort,
+        (true, _) => Expected::AbortOrHonest,
+        (false, 2) if !id => Expected::Withheld,
+        (false, frame) if frame + 1 == frames[1].len() => Expected::Withheld,
+        (false, _) => Expected::Abort,
     }
 }
 
-/// Every fifth byte of short frames, and the sample of long ones.
-fn few(target: &Target) -> bool {
-    matches!(target.tampering, Tampering::Flip { byte } if byte % 5 == 1 || byte > 512)
+/// Proofs cover everything but the sender's masks, its last message.
+fn expected_of_dkt(frames: &[Vec<usize>; 2], target: Target) -> Expected {
+    let masks = target.direction == DIRECTIONS[1] && target.frame + 1 == frames[1].len();
+    if masks { Expected::Withheld } else { Expected::Abort }
 }
 
-#[test]
-fn frames_cut_lengthened_repeated_swapped_or_dropped_are_caught() {
-    for entry in PROTOCOLS {
-        for sets in sets(entry) {
-            let wire = run(entry, &sets, None).1;
-            each(wire.whole_frames(), |target| {
-                // What follows the last message of a direction is the session's to see.
-                let after = matches!(target.tampering, Tampering::Lengthen | Tampering::Repeat);
-                let (ended, changed) = run(entry, &sets, Some(target));
-                // Two small layers of a circuit on shares may look the same.
-                let caught = !ended.confirmed() || changed.was_left_alone();
-                assert!(caught || (after && wire.is_last(&target)), "{} {target:?}", entry.name);
-            });
-        }
+/// In order of each end: the receiver's base OT, trees and extension, random strings, corrections; the
+/// sender's base OTs, shares, filter. A receiver uses either the share or the string of a slot, and of two sums
+/// of a small tree the sender reads one.
+fn expected_of_dcw(frames: &[Vec<usize>; 2], target: Target) -> Expected {
+    let receiver = target.direction == DIRECTIONS[0];
+    let last = frames[usize::from(!receiver)].len() - 1;
+    let in_trees = matches!(target.tampering, Tampering::Flip { byte } if byte < 6144);
+    match target.frame {
+        1 if receiver && in_trees => Expected::AbortOrHonest,
+        frame if receiver && frame > 1 && frame < last => Expected::AbortOrHonest,
+        frame if !receiver && frame > 0 => Expected::AbortOrHonest,
+        _ => Expected::Abort,
     }
 }

@@ -9,15 +9,15 @@ use crate::parameters::Parameters;
 use crate::protocol::Role;
 
 /// What came of a run of 200 and 150 items, 20 of them common.
-pub(crate) struct Ended {
+pub struct Ended {
     /// Of receiver and sender, whether it ended well and how many bytes it wiped.
-    pub(crate) parties: [(bool, usize); 2],
+    pub parties: [(bool, usize); 2],
     /// Frames of either.
-    pub(crate) frames: [usize; 2],
+    pub frames: [usize; 2],
 }
 
 /// Runs it, with one frame tampered with or none.
-pub(crate) fn run(entry: &'static Entry, parameters: Parameters, target: Option<Target>) -> Ended {
+pub fn run(entry: &'static Entry, parameters: Parameters, target: Option<Target>) -> Ended {
     let (sets, case) = (planted_for(&parameters, 200, 150, 20, 1), Case { parameters, ..Case::default() });
     let (first, second, wire) = lying_wire(target);
     let play = |role, channel| {
