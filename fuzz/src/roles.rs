@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use vesica::registry::{Entry, PROTOCOLS};
 use vesica_channel::tampered::{self, Direction, Frame};
 use vesica_channel::{Channel, Kind};
 use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
-use vesica_protocols::registry::{Entry, PROTOCOLS};
 use vesica_protocols::testing::{Case, Planted, planted_for, play_role, run_keeping, ways};
 use vesica_protocols::{Error, Learns, Parameters, Role};
 

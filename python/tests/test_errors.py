@@ -149,7 +149,7 @@ def test_wrong_usage(tmp_path: Path, keys: dict[str, str]) -> None:
         ({"identity": tmp_path / "absent.pem"}, "absent.pem"),
         ({"key": "email:e-mail"}, "unknown rule"),
         ({"protocol": "dhh"}, "no protocol named"),
-        ({"protocol": "naive-hash", "security": "semi-honest"}, "allow_insecure=True"),
+        ({"protocol": "naive-hash", "security": "semi-honest"}, "the feature `exhibits`"),
         ({"protocol": "dh"}, 'security="semi-honest"'),
         ({"security": "strong"}, "malicious or semi-honest"),
         ({"timeout": "soon"}, "such as 90s or 5m"),

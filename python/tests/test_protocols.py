@@ -20,14 +20,14 @@ def test_the_registry() -> None:
     every = vesica.protocols()
     assert next(iter(every)) == "vole" and every["dh"].paper.startswith("Mea86")
     assert every["vole"].security == ("semi-honest", "malicious")
-    assert every["naive-hash"].standing == "insecure" and every["dh"].about["messages"]
+    assert every["dh"].standing == "standard" and every["dh"].about["messages"]
+    assert "naive-hash" not in every
 
 
 @pytest.mark.parametrize("name", list(vesica.protocols()))
 def test_every_protocol_in_memory(name: str) -> None:
     protocol = vesica.protocols()[name]
     here, there = vesica.channel_pair()
-    allow = protocol.standing != "standard"
     if protocol.about["helper"]:
         (mine, to_me), (theirs, to_them) = vesica.channel_pair(), vesica.channel_pair()
         found, report, helped = Together(
@@ -43,8 +43,8 @@ def test_every_protocol_in_memory(name: str) -> None:
         ).results
     else:
         found, report = Together(
-            lambda: protocol.receive(MINE, here, allow_insecure=allow),
-            lambda: protocol.send(THEIRS, there, allow_insecure=allow),
+            lambda: protocol.receive(MINE, here),
+            lambda: protocol.send(THEIRS, there),
         ).results
     assert list(found) == [2, 3, 4]
     assert (report.protocol, report.matches, report.result) == (name, None, None)

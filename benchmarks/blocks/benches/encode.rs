@@ -9,7 +9,6 @@ use vesica_encode::bloom::{self, Bin, FilterPositions, FilterShape, NoFreeSlot, 
 use vesica_encode::hashing::{Digests, ItemBins, Permutation, balanced, cuckoo, parameters, simple};
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates, Width};
 use vesica_encode::okvs::Band;
-use vesica_encode::shamir::{Sharing, evaluate};
 
 const COUNT: usize = 1 << 16;
 
@@ -120,22 +119,5 @@ fn bloom_filters(criterion: &mut Criterion) {
     assert!(sums == targets || sums.iter().all(|sum| *sum == [Block::ZERO]));
 }
 
-/// Half of 2^20 shares give the secret: `gbf-dcw-malicious` on 2^12 items. An element is a share.
-fn secret_sharing(criterion: &mut Criterion) {
-    const SHARES: usize = 1 << 20;
-    let sharing = Sharing::new(SHARES, SHARES / 2);
-    let mut group = criterion.benchmark_group("Shamir over GF(2^128)");
-    group.sample_size(10).throughput(Throughput::Elements(SHARES as u64));
-    group.bench_function("share", |b| {
-        b.iter(|| sharing.share(1, &mut Prg::from_seed(Block::from(1u128))).0);
-    });
-    let (_, shares) = sharing.share(1, &mut Prg::from_seed(Block::from(1u128)));
-    let mut there = vec![0x55; SHARES / 8];
-    there[..1000].fill(0xff);
-    group.bench_function("reconstruct", |b| b.iter(|| sharing.reconstruct(1, &there, &shares)));
-    let mut values = blocks(SHARES);
-    group.bench_function("additive FFT", |b| b.iter(|| evaluate(1, &mut values, SHARES, SHARES)));
-}
-
-criterion_group!(benches, stores, bins, bloom_filters, secret_sharing);
+criterion_group!(benches, stores, bins, bloom_filters);
 criterion_main!(benches);

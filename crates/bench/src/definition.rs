@@ -39,7 +39,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use vesica::protocols::Role;
-use vesica::protocols::registry::{self, Security};
+use vesica::registry::{self, Security};
 
 use crate::BenchError;
 use crate::cell::{Cell, Networks};
@@ -302,6 +302,14 @@ impl Definition {
     }
 }
 
+/// Why a row waits for a protocol.
+fn not_built(name: &str) -> String {
+    match registry::left_out().any(|left_out| left_out == name) {
+        true => registry::absent(name),
+        false => format!("`{name}` is not built yet"),
+    }
+}
+
 fn read_row(raw: &RawDefinition, row: &RawRow, networks: &Networks) -> Result<Row, String> {
     let at = |message: String| format!("row {:?}: {message}", row.name);
     if !row.paper.is_empty() && row.paper.len() != raw.columns.len() {
@@ -316,7 +324,7 @@ fn read_row(raw: &RawDefinition, row: &RawRow, networks: &Networks) -> Result<Ro
     if let Some(name) = &row.awaits {
         own.insert("protocol".to_owned(), name.clone().into());
         if registry::find(name).is_none() {
-            cannot = cannot.or_else(|| Some(format!("`{name}` is not built yet")));
+            cannot = cannot.or_else(|| Some(not_built(name)));
         }
     }
     let mut entries = Vec::new();
@@ -509,10 +517,11 @@ mod tests {
     }
 
     /// Names that rows of the repository may await: those of the project's list of protocols.
-    const AWAITED: [&str; 18] = [
+    const AWAITED: [&str; 19] = [
         "circuit-vole",
         "gbf-rr16",
         "gbf-dcw-malicious",
+        "naive-hash",
         "dh-ffc",
         "blind-rsa",
         "dt-dl",

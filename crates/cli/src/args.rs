@@ -20,7 +20,7 @@ pub(crate) use bench::{
     BenchBlocks, BenchCommand, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
 };
 use common::names;
-pub(crate) use common::{Around, Common};
+pub(crate) use common::{Around, Common, GET_EXHIBITS};
 pub(crate) use plan::Plan;
 pub(crate) use text::{TextOptions, TextPair};
 

@@ -9,7 +9,8 @@ use std::time::Duration;
 use vesica::Kind;
 use vesica::memory::Budget;
 use vesica::net::{Address, PublicKey};
-use vesica::protocols::{Participant, Role, registry};
+use vesica::protocols::{Participant, Role};
+use vesica::registry;
 use vesica_bench::BenchError;
 use vesica_bench::cell::{Cell, Networks};
 use vesica_bench::definition::Definition;
@@ -95,7 +96,7 @@ fn run_definitions(args: &BenchRun) -> Result<(), BenchError> {
     let mut definitions = definitions(&args.folders, &args.definitions)?;
     if !args.protocol.is_empty() {
         if let Some(name) = args.protocol.iter().find(|name| registry::find(name).is_none()) {
-            return Err(BenchError::Cell(format!("no protocol named {name}")));
+            return Err(BenchError::Cell(registry::absent(name)));
         }
         definitions.iter_mut().for_each(|definition| definition.keep_protocols(&args.protocol));
     }

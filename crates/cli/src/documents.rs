@@ -7,11 +7,9 @@ use clap::CommandFactory;
 use serde_json::Value;
 use vesica::plan::catalogue;
 use vesica::protocols::Supported;
-use vesica::protocols::registry::{Entry, Message, PROTOCOLS};
+use vesica::registry::{self, Entry, Message, PROTOCOLS};
 
-use vesica::Kind;
-
-use crate::args::{Cli, Protocols};
+use crate::args::{Cli, GET_EXHIBITS, Protocols};
 use crate::screen::say;
 
 /// Prints the registry.
@@ -159,7 +157,17 @@ fn as_text(name: Option<&str>) -> String {
         }
         text.push('\n');
     }
-    text + LETTERS
+    text += LETTERS;
+    let left_out: Vec<_> = registry::left_out().collect();
+    if name.is_none() && !left_out.is_empty() {
+        let names = left_out.join(", ");
+        let _ = writeln!(
+            text,
+            "\nThis build leaves out {names}, which protect nothing or were broken. One with the feature `exhibits` has them, \
+             for\ncomparison: {GET_EXHIBITS}."
+        );
+    }
+    text
 }
 
 /// A formula and its message, on two lines if one line is too short.

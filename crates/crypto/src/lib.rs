@@ -13,7 +13,6 @@
 //! | [`gf128`] | the field GF(2^128) |
 //! | [`gf64`] | the field GF(2^64), and pairs of its elements |
 //! | [`walsh`] | convolutions over bit strings modulo 2^32 - 1 |
-//! | [`wide_block`] | a block cipher of 256-bit blocks |
 //! | [`weighted_xor_sum`] | sums of many pseudo-random strings, weighted by the bits of their numbers |
 //! | [`band`] | sums of values selected by the bits of a band |
 //! | [`convolve`] | convolutions with random taps |
@@ -64,5 +63,4 @@ pub mod transpose;
 pub mod tree;
 pub mod walsh;
 pub mod weighted_xor_sum;
-pub mod wide_block;
 pub mod wide_prg;

@@ -1,4 +1,4 @@
-//! Runs `gbf`, `gbf-random` and `gbf-dcw-malicious` between two threads over a channel in memory, one thread a party, items in memory to
+//! Runs `gbf` and `gbf-random` between two threads over a channel in memory, one thread a party, items in memory to
 //! matches. Prints the median of several runs, bytes, the floor and the ratio.
 //!
 //! ```text
@@ -7,8 +7,7 @@
 //!
 //! The floor is the sum of unit prices, measured first: blocks of a generator, transposed rows, tweaked hashes, picks of a
 //! string from a slice in the second-level cache, and bytes through the channel with its digests on both sides. What the
-//! channel costs is counted in full, since each party handles its own bytes on its one thread. In `gbf-dcw-malicious` the
-//! shares are made and joined one after the other, so both count.
+//! channel costs is counted in full, since each party handles its own bytes on its one thread.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -24,8 +23,6 @@ use vesica_crypto::block::Block;
 use vesica_crypto::prg::Prg;
 use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
 use vesica_encode::bloom::{FilterShape, Sums};
-use vesica_encode::shamir::Sharing;
-use vesica_protocols::bloom_filter::dcw13_malicious;
 use vesica_protocols::testing::{Case, planted_for, run_pair, shape};
 use vesica_protocols::{Parameters, Role, registry};
 
@@ -85,24 +82,6 @@ impl Prices {
     }
 }
 
-/// Nanoseconds in which half of `shares` shares are made, and joined from an arbitrary half; prints both.
-fn sharing(shares: usize) -> f64 {
-    let (sharing, mut prg) = (Sharing::new(shares, shares / 2), Prg::from_seed([2; 16]));
-    let (mut there, mut times) = (vec![0; shares.div_ceil(8)], [f64::INFINITY; 2]);
-    for _ in 0..5 {
-        prg.fill(&mut there);
-        there[..shares / 64].fill(0xff);
-        let start = Instant::now();
-        let (key, values) = sharing.share(1, &mut prg);
-        times[0] = times[0].min(start.elapsed().as_secs_f64());
-        let start = Instant::now();
-        assert!(sharing.reconstruct(1, &there, &values) == Some(key));
-        times[1] = times[1].min(start.elapsed().as_secs_f64());
-    }
-    println!("  {shares} shares: {:.4} s, joined: {:.4} s", times[0], times[1]);
-    (times[0] + times[1]) * 1e9
-}
-
 fn main() {
     let mut args = std::env::args().skip(1);
     let items: usize = 1 << args.next().map_or(16, |arg| arg.parse::<u32>().unwrap());
@@ -150,11 +129,6 @@ fn main() {
         if name == "gbf" {
             // The sender fills the garbled filter, and each position picks a string of it.
             party += slots * generated + picks * picked;
-        }
-        if entry.name == dcw13_malicious::ENTRY.name {
-            // Three pads a row, and two rounds of two generator blocks each for E.
-            let slots = FilterShape::half_empty(level, items).all_slots();
-            party = slots as f64 * (8.0 * generated + transposed + 3.0 * hashed) + sharing(slots as usize);
         }
         let floor = (party + (sent + received) * channel_byte) / 1e9;
         println!(

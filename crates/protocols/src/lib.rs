@@ -44,7 +44,7 @@ mod results;
 
 pub mod bloom_filter;
 pub mod circuit_based;
-pub mod insecure;
+pub mod masks;
 pub mod oprf;
 pub mod ot_based;
 pub mod public_key;

@@ -24,7 +24,7 @@ pub struct MaskWidth {
 
 impl MaskWidth {
     /// Whole hashes of 128 bits.
-    pub(crate) const WHOLE: Self = Self { bits: u128::BITS };
+    pub const WHOLE: Self = Self { bits: u128::BITS };
 
     /// ℓ for sets of these sizes, where λ is `statistical`.
     pub fn for_sizes(sizes: Sizes, statistical: u32) -> Result<Self, Error> {
@@ -167,7 +167,10 @@ pub(crate) fn recv(
 
 /// Sends the masks of the sender's items in ascending order. Under `--learns both` the answer is the item at
 /// each position.
-pub(crate) fn send_sorted(
+///
+/// # Errors
+/// If the channel fails, or the run is cancelled.
+pub fn send_sorted(
     run: &Run<'_>,
     width: MaskWidth,
     masks: impl Iterator<Item = (u128, u32)>,
@@ -195,11 +198,10 @@ pub(crate) fn send_sorted(
 
 /// Receives the sender's masks, which must ascend. Two equal ones are possible, if hardly probable; in malicious
 /// runs they are refused, lest a sender repeat one guess and see how long that many matches take.
-pub(crate) fn recv_sorted(
-    run: &Run<'_>,
-    width: MaskWidth,
-    channel: &mut dyn RecvHalf,
-) -> Result<Vec<u128>, Error> {
+///
+/// # Errors
+/// If they do not ascend, the channel fails, or the run is cancelled.
+pub fn recv_sorted(run: &Run<'_>, width: MaskWidth, channel: &mut dyn RecvHalf) -> Result<Vec<u128>, Error> {
     run.phase(Phase::Exchange, run.sizes.sender);
     let masks = recv(width, run.sizes.sender, channel, &mut |masks| run.advance(masks))?;
     // Whole masks are those of protocols for malicious parties.

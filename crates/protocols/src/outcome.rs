@@ -84,7 +84,7 @@ impl<'a> Pending<'a> {
     }
 
     /// Matches of the items that `find` names; they and their rows are still to be collected.
-    pub(crate) fn of_items(items: &'a Items, find: impl FnOnce() -> Vec<u32> + Send + 'a) -> Self {
+    pub fn of_items(items: &'a Items, find: impl FnOnce() -> Vec<u32> + Send + 'a) -> Self {
         let matched = move || find().into_iter().map(|item| item as usize);
         Self::new(move || Ok(Outcome::Matches(items.matches(matched()))))
     }

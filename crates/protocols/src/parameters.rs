@@ -129,6 +129,7 @@ pub struct Variant {
 
 /// Declares the forms of a protocol: an enum that its code matches on, and the table of [`Variant`]s that its
 /// entry shows. The first form is the standard one and has no name.
+#[macro_export]
 macro_rules! variants {
     ($(#[$about:meta])* $vis:vis enum $Forms:ident {
         $(#[$standard:meta])* $Standard:ident,

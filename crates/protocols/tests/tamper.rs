@@ -36,12 +36,6 @@ const FLIPS: &[Flips] = &[
         outcomes: &[Expected::Abort, Expected::Withheld],
         expected: expected_of_dkt,
     },
-    Flips {
-        name: "gbf-dcw-malicious",
-        sizes: (8, 9, 5),
-        outcomes: &[Expected::Abort, Expected::AbortOrHonest],
-        expected: expected_of_dcw,
-    },
 ];
 
 const ALL: &[Expected] = &[Expected::Abort, Expected::AbortOrHonest, Expected::Withheld];
@@ -102,19 +96,4 @@ fn expected_of_rr16(frames: &[Vec<usize>; 2], target: Target) -> Expected {
 fn expected_of_dkt(frames: &[Vec<usize>; 2], target: Target) -> Expected {
     let masks = target.direction == DIRECTIONS[1] && target.frame + 1 == frames[1].len();
     if masks { Expected::Withheld } else { Expected::Abort }
-}
-
-/// In order of each end: the receiver's base OT, trees and extension, random strings, corrections; the
-/// sender's base OTs, shares, filter. A receiver uses either the share or the string of a slot, and of two sums
-/// of a small tree the sender reads one.
-fn expected_of_dcw(frames: &[Vec<usize>; 2], target: Target) -> Expected {
-    let receiver = target.direction == DIRECTIONS[0];
-    let last = frames[usize::from(!receiver)].len() - 1;
-    let in_trees = matches!(target.tampering, Tampering::Flip { byte } if byte < 6144);
-    match target.frame {
-        1 if receiver && in_trees => Expected::AbortOrHonest,
-        frame if receiver && frame > 1 && frame < last => Expected::AbortOrHonest,
-        frame if !receiver && frame > 0 => Expected::AbortOrHonest,
-        _ => Expected::Abort,
-    }
 }

@@ -10,6 +10,7 @@ pub(crate) mod memory_use;
 pub mod options;
 pub(crate) mod parts;
 pub(crate) mod randomness;
+pub mod registry;
 pub mod report;
 pub mod resources;
 pub mod results;

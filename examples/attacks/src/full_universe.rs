@@ -8,8 +8,8 @@
 //! only for the shares of half of the slots, which it gets where its filter is zero. `gbf-rr16` opens some of the
 //! transfers and ends the run if too many of them were ones.
 
+use vesica_exhibits::dcw13_malicious;
 use vesica_protocols::bloom_filter::dcw13::{self, cheating};
-use vesica_protocols::bloom_filter::dcw13_malicious;
 use vesica_protocols::bloom_filter::rr16::cheating::ReceiverCheat;
 use vesica_protocols::bloom_filter::rr16::{self, parameters::Rr16Parameters};
 use vesica_protocols::testing::{Case, duel};

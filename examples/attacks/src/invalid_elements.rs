@@ -13,10 +13,10 @@
 
 use std::fmt;
 
+use vesica::registry::{self, Entry};
 use vesica_channel::tampered::{self, Direction};
 use vesica_channel::{Kind, Stream};
 use vesica_crypto::bigint::modp;
-use vesica_protocols::registry::{self, Entry};
 use vesica_protocols::testing::{Case, Planted, planted_for, run_over};
 use vesica_protocols::{DEFAULT_LEVEL, Error, Misbehaviour, Parameters, Role, Security};
 

@@ -10,7 +10,7 @@
 use std::collections::HashSet;
 
 use vesica_crypto::hash::Label;
-use vesica_protocols::insecure::naive_hash::ENTRY;
+use vesica_exhibits::naive_hash::ENTRY;
 use vesica_protocols::testing::{Case, duel};
 use vesica_protocols::{Ctx, MaskWidth};
 

@@ -9,8 +9,8 @@
 //! rows of the oblivious transfers, but the receiver then misses items that it would have matched, and ends
 //! as always.
 
-use vesica_protocols::bloom_filter::dcw13_malicious;
-use vesica_protocols::bloom_filter::dcw13_malicious::cheating::{send, slots_of};
+use vesica_exhibits::dcw13_malicious;
+use vesica_exhibits::dcw13_malicious::cheating::{send, slots_of};
 use vesica_protocols::bloom_filter::rr16::cheating::SenderCheat;
 use vesica_protocols::bloom_filter::rr16::{self, parameters::Rr16Parameters};
 use vesica_protocols::testing::{Planted, duel};

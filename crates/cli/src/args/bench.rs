@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use vesica::protocols::registry::{self, Security};
+use vesica::registry::{self, Security};
 use vesica_bench::cell::Cell;
 
 use super::common::{Form, set_size};

@@ -5,12 +5,12 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use vesica::encode::items::OnDuplicates;
 use vesica::memory::Budget;
 use vesica::parts::MOST;
-use vesica::protocols::registry::{PROTOCOLS, Security};
 use vesica::protocols::{DEFAULT_LEVEL, Learns, Profile};
+use vesica::registry::{self, PROTOCOLS, Security};
 use vesica::settings::{Choice, Limits, PadTo, Settings, count, duration, size};
 use vesica::table::OnFault;
 
@@ -18,13 +18,29 @@ use super::result::ResultArgs;
 use super::words::words;
 
 /// `auto` and every protocol, for the parser and for completions.
-fn protocols() -> PossibleValuesParser {
-    PossibleValuesParser::new(["auto"].into_iter().chain(PROTOCOLS.iter().map(|entry| entry.name)))
+fn protocols() -> impl TypedValueParser<Value = String> {
+    names_and(&["auto"])
 }
 
 /// Every protocol.
-pub(super) fn names() -> PossibleValuesParser {
-    PossibleValuesParser::new(PROTOCOLS.iter().map(|entry| entry.name))
+pub(super) fn names() -> impl TypedValueParser<Value = String> {
+    names_and(&[])
+}
+
+/// How to get the protocols that this build leaves out.
+pub(crate) const GET_EXHIBITS: &str = "`cargo install --locked --path crates/cli --features exhibits`";
+
+/// Every protocol after these words. Of one that this build leaves out it tells how to get it.
+fn names_and(words: &'static [&'static str]) -> impl TypedValueParser<Value = String> {
+    let known = words.iter().copied().chain(PROTOCOLS.iter().map(|entry| entry.name));
+    let left_out = registry::left_out().map(|name| PossibleValue::new(name).hide(true));
+    PossibleValuesParser::new(known.map(PossibleValue::new).chain(left_out)).try_map(|name| {
+        if registry::left_out().any(|left_out| left_out == name) {
+            Err(format!("{}: {GET_EXHIBITS}", registry::absent(&name)))
+        } else {
+            Ok(name)
+        }
+    })
 }
 
 /// A memory budget.

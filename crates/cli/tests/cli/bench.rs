@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use vesica::protocols::registry::PROTOCOLS;
+use vesica::registry::PROTOCOLS;
 
 const EVERYTHING: &str = "vesica/all-at-2-8";
 

@@ -120,16 +120,23 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("ot", &["channel", "crypto"]),
     ("circuit", &["channel", "crypto", "ot"]),
     ("protocols", &["channel", "crypto", "encode", "ot", "circuit"]),
+    ("exhibits", &["channel", "crypto", "encode", "ot", "protocols"]),
     ("net", &["channel"]),
     ("spill", &[]),
     ("table", &["crypto", "encode"]),
-    ("vesica", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "spill", "table"]),
+    (
+        "vesica",
+        &["channel", "crypto", "encode", "ot", "circuit", "protocols", "exhibits", "net", "spill", "table"],
+    ),
     ("bench", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica"]),
     (
         "cli",
         &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica", "bench"],
     ),
-    ("attacks", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica"]),
+    (
+        "attacks",
+        &["channel", "crypto", "encode", "ot", "circuit", "protocols", "exhibits", "net", "table", "vesica"],
+    ),
     ("python", &["vesica"]),
     ("blocks", &["channel", "crypto", "encode", "ot", "circuit", "table"]),
     (
@@ -173,7 +180,7 @@ fn reached(metadata: &Metadata, name: &str) -> BTreeSet<String> {
 fn protocols_are_built_without_sockets_and_tls() {
     let metadata = metadata();
     let sockets = ["rustls", "aws-lc-rs", "aws-lc-sys", "socket2", "mio", "ring", "vesica-net"];
-    for name in ["channel", "crypto", "encode", "ot", "circuit", "protocols"] {
+    for name in ["channel", "crypto", "encode", "ot", "circuit", "protocols", "exhibits"] {
         let reached = reached(&metadata, &format!("vesica-{name}"));
         let found: Vec<_> = sockets.iter().filter(|socket| reached.contains(**socket)).collect();
         assert!(found.is_empty(), "{name} is built from {found:?}");

@@ -140,7 +140,7 @@ fn every_protocol_has_its_page_with_its_formulas() {
 #[test]
 fn the_plain_table_names_every_protocol() {
     let text = vesica(&["protocols"]);
-    let names = vesica::protocols::registry::PROTOCOLS.iter().map(|entry| format!("{}: ", entry.name));
+    let names = vesica::registry::PROTOCOLS.iter().map(|entry| format!("{}: ", entry.name));
     for part in names.chain(["none (insecure)", "PSSZ15 §3.3"].map(str::to_owned)) {
         assert!(text.contains(&part), "{part}: {text}");
     }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
 use crate::common::{Scene, emails, plain_join};
-use vesica::protocols::registry::{Entry, PROTOCOLS};
 use vesica::protocols::{Parameters, Security};
+use vesica::registry::{Entry, PROTOCOLS};
 
 const COMMON: usize = 23;
 

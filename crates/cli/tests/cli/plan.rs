@@ -4,7 +4,7 @@
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use vesica::protocols::registry::{PROTOCOLS, Security};
+use vesica::registry::{PROTOCOLS, Security};
 
 fn plan(args: &[&str]) -> Output {
     // What a test does not ask for otherwise.

@@ -1,7 +1,6 @@
 //! Protocols on Bloom filters and oblivious transfer.
 
 pub mod dcw13;
-pub mod dcw13_malicious;
 mod extension;
 pub mod random_gbf;
 pub mod rr16;

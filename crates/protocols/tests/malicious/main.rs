@@ -7,7 +7,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 mod circuits;
-mod dcw13;
 mod dkt;
 mod receivers;
 mod rr16;

@@ -5,7 +5,6 @@ use std::thread;
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
 use vesica_net::{Connection, memory};
-use vesica_protocols::registry::{self, Entry};
 use vesica_protocols::{Phase, Role};
 use vesica_table::Delimiter;
 
@@ -17,6 +16,7 @@ use crate::session::local_state::LocalState;
 use crate::session::met::Met;
 use crate::words::error::{Error, Kind, Side};
 use crate::words::memory::Budget;
+use crate::words::registry::{self, Entry};
 use crate::words::report::Report;
 use crate::words::settings::{Choice, Settings};
 

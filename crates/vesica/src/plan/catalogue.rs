@@ -1,7 +1,7 @@
 //! The registry of protocols for programs: `vesica protocols --json`, and the Python package's `protocols()`.
 
 use serde_json::{Map, Value, json};
-use vesica_protocols::registry::PROTOCOLS;
+use crate::words::registry::PROTOCOLS;
 
 use crate::words::report::SCHEMA;
 

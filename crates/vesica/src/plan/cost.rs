@@ -5,7 +5,7 @@ mod measured;
 
 use serde::Serialize;
 use vesica_ot::base::cache;
-use vesica_protocols::registry::{self, Entry, Gates, PROTOCOLS, Security, Shape};
+use crate::words::registry::{self, Entry, Gates, PROTOCOLS, Security, Shape};
 use vesica_protocols::{Learns, Participant, ResultKind, Role, Sizes};
 
 use crate::words::auto::{self, PlanError};

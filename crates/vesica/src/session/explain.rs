@@ -5,13 +5,14 @@ use std::io::{self, ErrorKind};
 use vesica_channel::{ChannelError, Fault as NetFault};
 use vesica_net::relay::Refusal;
 use vesica_net::{NetError, RetryReason};
-use vesica_protocols::{Error as ProtocolError, Misuse, Participant, Phase, Security, Unsupported, registry};
+use vesica_protocols::{Error as ProtocolError, Misuse, Participant, Phase, Security, Unsupported};
 use vesica_table::{Fault as TableFault, OutputFault, TableError};
 
 use crate::session::SessionError;
 use crate::words::auto::{self, PlanError};
 use crate::words::error::{Error, Kind, REPORT_A_BUG, SEEN_THROUGH, Side};
 use crate::words::parts::PartsError;
+use crate::words::registry;
 use crate::words::system::exhausted;
 use crate::words::terms;
 

@@ -16,7 +16,7 @@
 use vesica_channel::Channel;
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_net::{Connection, PublicKey};
-use vesica_protocols::registry::{self, Entry, Shape};
+use crate::words::registry::{self, Entry, Shape};
 use vesica_protocols::{HelperCtx, Learns, Parameters, Participant, Progress, Role, Run, Sizes};
 
 use crate::session::agreed::Agreed;

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use rand_core::CryptoRng;
 use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_net::{Address, Connection, ConnectionSecurity, Identity, Options, PublicKey, meet};
-use vesica_protocols::registry;
 use vesica_protocols::{Participant, Phase, Progress};
 
 use crate::session::Agreed;
@@ -15,6 +14,7 @@ use crate::session::helper::{self, Request};
 use crate::session::met::greeted;
 use crate::session::reporter::Reporter;
 use crate::words::error::{Error, Kind};
+use crate::words::registry;
 use crate::words::settings::Choice;
 
 /// How often a party that waits for the helper looks whether its partner is still there.

@@ -2,7 +2,7 @@
 
 use std::ops::RangeFrom;
 
-use vesica_protocols::registry::{self, Entry, Security};
+use crate::words::registry::{self, Entry, Security};
 use vesica_protocols::{Learns, Parameters, ResultKind, ResultName, Sizes, Unsupported};
 
 use crate::words::settings::{self, Wanted};
@@ -11,7 +11,7 @@ use crate::words::settings::{self, Wanted};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// No such name in the registry.
-    #[error("there is no protocol named \"{0}\"; `vesica protocols` lists them all")]
+    #[error("{}", registry::absent(.0))]
     Unknown(String),
     /// The protocol is not offered in that security model.
     #[error("protocol {name} {}", match security {
@@ -204,7 +204,7 @@ fn permit(protocol: &'static Entry, wanted: Wanted<'_>) -> Result<Choice, PlanEr
 mod tests {
     use super::*;
 
-    use vesica_protocols::registry::PROTOCOLS;
+    use crate::words::registry::PROTOCOLS;
 
     use crate::words::settings::{Choice, Settings};
 

@@ -14,7 +14,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
-use vesica_protocols::registry::{Entry, Security, Shape};
+use crate::words::registry::{Entry, Security, Shape};
 use vesica_protocols::{DEFAULT_LEVEL, Parameters, Profile, ResultKind, Sizes};
 
 use crate::words::memory::Budget;
@@ -279,7 +279,7 @@ fn nearest_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vesica_protocols::registry;
+    use crate::words::registry;
 
     fn vole() -> Configuration {
         let mut vole = Cell::all(RECORDS[0]).filter(|cell| cell.configuration.protocol == "vole");

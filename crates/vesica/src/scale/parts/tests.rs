@@ -11,7 +11,7 @@ use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates, Width};
 use vesica_encode::parts::Split;
 use vesica_net::{Connection, NetError, NetEvent, Options, PartCall, memory};
-use vesica_protocols::registry::{Entry, PROTOCOLS, Security};
+use crate::words::registry::{Entry, PROTOCOLS, Security};
 use vesica_protocols::testing::{Planted, planted_for, usual};
 use vesica_protocols::{Learns, Parameters, Phase, Role, Sizes};
 use vesica_table::Dialect;

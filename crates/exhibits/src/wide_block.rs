@@ -14,10 +14,10 @@
 
 use zeroize::Zeroize;
 
-use crate::aes_hash::FixedKey;
-use crate::backend::Backend;
-use crate::block::Block;
-use crate::prg::Prg;
+use vesica_crypto::aes_hash::FixedKey;
+use vesica_crypto::backend::Backend;
+use vesica_crypto::block::Block;
+use vesica_crypto::prg::Prg;
 
 /// Blocks encrypted at a time.
 const BATCH: usize = 64;

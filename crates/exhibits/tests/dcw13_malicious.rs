@@ -1,12 +1,14 @@
 //! `gbf-dcw-malicious`: its defence against the receiver holds, and its receiver is open to selective failure,
 //! as was published.
+#![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
-use vesica_protocols::bloom_filter::dcw13_malicious::ENTRY;
-use vesica_protocols::bloom_filter::dcw13_malicious::cheating::{self, SenderCheat};
+use vesica_encode::items::Items;
+use vesica_exhibits::dcw13_malicious::ENTRY;
+use vesica_exhibits::dcw13_malicious::cheating::{self, SenderCheat};
 use vesica_protocols::testing::{Case, Planted, duel, items_for, planted_for, shape};
-use vesica_protocols::{Error, Learns, Outcome, Parameters, Sizes};
+use vesica_protocols::{Error, Misbehaviour, Outcome, Parameters, Security, Sizes};
 
-use super::{MALICIOUS, case, is_failed_check, rows};
+const MALICIOUS: Parameters = Parameters { security: Security::Malicious, ..Parameters::DEFAULT };
 
 const RANDOM: Parameters = Parameters { variant: Some(&ENTRY.supports.variants[0]), ..MALICIOUS };
 
@@ -24,7 +26,7 @@ fn against_sender(sets: &Planted, case: Case, cheat: SenderCheat<'_>) -> Result<
 fn against_receiver(
     sets: &Planted,
     case: Case,
-    items: &vesica_encode::items::Items,
+    items: &Items,
     choose: &(dyn Fn(&mut [u8]) + Sync),
 ) -> Result<Vec<u32>, Error> {
     let (found, told) = duel(
@@ -38,11 +40,20 @@ fn against_receiver(
 }
 
 fn with(parameters: Parameters, seed: u64) -> Case {
-    Case { parameters, ..case(Learns::Receiver, seed) }
+    Case { parameters, seed, ..Case::default() }
+}
+
+fn is_failed_check(error: &Error) -> bool {
+    *error == Error::PeerMisbehaved(Misbehaviour::FailedCheck)
+}
+
+/// Rows of a set of strings are their items' numbers in the order in which they were given.
+fn rows(items: &Items, numbers: &[usize]) -> Vec<u64> {
+    items.matches(numbers.iter().copied()).into_rows()
 }
 
 /// The slots of each item of a set of these runs.
-fn slots_of(sets: &Planted, case: Case, items: &vesica_encode::items::Items) -> Vec<Vec<usize>> {
+fn slots_of(sets: &Planted, case: Case, items: &Items) -> Vec<Vec<usize>> {
     let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
     // The context of every `duel`.
     cheating::slots_of(&ENTRY.run(&[7; 32], sizes, case.parameters), items).unwrap()

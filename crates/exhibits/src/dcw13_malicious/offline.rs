@@ -7,11 +7,10 @@ use vesica_crypto::prg::Prg;
 use vesica_ot::CotSender;
 use vesica_ot::security::{Malicious, NoCache};
 use vesica_ot::softspoken::{self, Choices};
+use vesica_protocols::{Ctx, Error, Phase};
 use zeroize::Zeroizing;
 
 use super::{Agreed, CHUNK, Form, WIDTH};
-use crate::error::Error;
-use crate::protocol::{Ctx, Phase};
 
 /// OTs made between two signs of progress: whole chunks of the checked extension.
 const PIECE: usize = 8 * 127 * Block::BITS;

@@ -1,8 +1,8 @@
 //! What the loops over the registry do not see.
 
 use super::*;
-use crate::parameters::Parameters;
-use crate::testing::{DIRECTIONS, Tampering, Target, wiped};
+use vesica_protocols::Parameters;
+use vesica_protocols::testing::{DIRECTIONS, Tampering, Target, wiped};
 
 fn parameters(form: Form) -> Parameters {
     Parameters { security: Security::Malicious, variant: form.variant(), ..Parameters::default() }

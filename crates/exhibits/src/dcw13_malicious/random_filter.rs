@@ -6,11 +6,10 @@ use vesica_crypto::gf128::Gf128;
 use vesica_crypto::hash::Label;
 use vesica_crypto::join::join;
 use vesica_crypto::memory::Wiped;
+use vesica_protocols::masks::{self, MaskWidth};
+use vesica_protocols::{Error, Phase};
 
 use super::{Party, RIGHT};
-use crate::error::Error;
-use crate::masks::{self, MaskWidth};
-use crate::protocol::Phase;
 
 /// Rows picked and hashed at a time.
 const PICKED: usize = 256;

@@ -12,7 +12,7 @@
 //!
 //! Source: DCW13 §5, Figure 3, and appendix C; RR16 Figure 3, where Alice is the sender. Deviations:
 //!
-//! - The sharing is Shamir's over GF(2^128), m/2 of m ([`vesica_encode::shamir`]); the paper names none, and
+//! - The sharing is Shamir's over GF(2^128), m/2 of m ([`crate::shamir`]); the paper names none, and
 //!   RR16 measured as many field multiplications in its place. sk is the value of a random polynomial. The
 //!   receiver interpolates *all* shares that it got, so that it notices a wrong one wherever it is.
 //! - E is a Feistel network of AES on 256 bits ([`vesica_crypto::wide_block`]).
@@ -63,21 +63,20 @@ use vesica_crypto::gf128::Gf128;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::memory::{Wiped, large_vec};
 use vesica_crypto::prg::Prg;
-use vesica_crypto::wide_block::WideBlockCipher;
 use vesica_encode::bloom::{FilterPositions, FilterShape, SLICES_PER_BLOCK, Sums, choices, garble};
 use vesica_encode::items::Items;
-use vesica_encode::shamir::{MOST_SHARES, Sharing};
 use vesica_ot::random::{OtPads, add_delta};
 use vesica_ot::security::Security;
 use vesica_ot::small_field;
 use vesica_ot::softspoken::{self, Choices, Width};
+use vesica_protocols::registry::{Entry, Memory, Message, Roles, Shape, Status};
+use vesica_protocols::{
+    Ctx, Error, Misbehaviour, Misuse, Outcome, Pending, Phase, Role, Run, Sizes, variants,
+};
 use zeroize::Zeroizing;
 
-use crate::entry::{Entry, Memory, Message, Roles, Shape, Status};
-use crate::error::{Error, Misbehaviour, Misuse};
-use crate::outcome::{Outcome, Pending};
-use crate::parameters::variants;
-use crate::protocol::{Ctx, Phase, Role, Run, Sizes};
+use crate::shamir::{MOST_SHARES, Sharing};
+use crate::wide_block::WideBlockCipher;
 
 #[cfg(any(test, feature = "testing"))]
 pub mod cheating;
@@ -105,7 +104,7 @@ const VALUE: Label = Label::new("gbf-dcw-malicious: item to value");
 
 variants! {
     /// Which strings the OTs carry.
-    pub(super) enum Form {
+    pub(crate) enum Form {
         /// Shares, and the encrypted filter, as published.
         Published,
         /// Shares alone; the filter is random.

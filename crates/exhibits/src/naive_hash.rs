@@ -22,12 +22,9 @@
 use vesica_crypto::hash::Label;
 use vesica_crypto::join::join;
 use vesica_encode::items::Items;
-
-use crate::entry::{Entry, Memory, Message, Roles, Status};
-use crate::error::Error;
-use crate::masks::{self, MaskWidth};
-use crate::outcome::Pairs;
-use crate::protocol::{Ctx, Phase, Role, Run};
+use vesica_protocols::masks::{self, MaskWidth};
+use vesica_protocols::registry::{Entry, Memory, Message, Roles, Status};
+use vesica_protocols::{Ctx, Error, Pairs, Phase, Role, Run};
 
 /// Bytes of the salt: 2κ bits.
 const SALT: usize = 32;

@@ -4,11 +4,10 @@
 use vesica_crypto::block::Block;
 use vesica_crypto::gf128::Gf128;
 use vesica_encode::items::Items;
-use vesica_encode::shamir::Sharing;
+use vesica_protocols::{Ctx, Error, Run};
 
 use super::{Agreed, Party, ReceiverOffline, SenderOffline};
-use crate::error::Error;
-use crate::protocol::{Ctx, Run};
+use crate::shamir::Sharing;
 
 /// What a sender cheats in.
 #[derive(Debug, Clone, Copy, Default)]
