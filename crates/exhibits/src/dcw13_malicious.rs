@@ -181,8 +181,8 @@ pub static ENTRY: Entry = Entry::new(
         if is_random(shape) { 16 * shape.sender() } else { 0 }
     }),
 ])
-.memory("receiver 58·m + 2^24, sender 66·m + 2^24, m = 256·max(n_r, n_s) (random: 256·n_r)", |shape| {
-    Memory { receiver: 58 * slots(shape) as u64 + (1 << 24), sender: 66 * slots(shape) as u64 + (1 << 24) }
+.memory("receiver 106·m + 2^24, sender 66·m + 2^24, m = 256·max(n_r, n_s) (random: 256·n_r)", |shape| {
+    Memory { receiver: 106 * slots(shape) as u64 + (1 << 24), sender: 66 * slots(shape) as u64 + (1 << 24) }
 })
 .max_tested_keys_by_search(most_tested)
 .test_items(1 << 7);
@@ -218,11 +218,10 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pending<'a>, E
     let offline = ReceiverOffline::prepare(ctx, &agreed)?;
     let party = Party::new(ctx.run, agreed, items);
     let filter = party.bloom_filter();
-    let join_shares =
-        |zeros: &[u8], shares: &[Block]| match agreed.sharing.reconstruct(ctx.run.threads, zeros, shares) {
-            Some(key) => key,
-            None => unreachable!("half of the slots are free whatever the items"),
-        };
+    let join_shares = |zeros: &[u8], shares: &[Block]| match agreed.sharing.reconstruct(zeros, shares) {
+        Some(key) => key,
+        None => unreachable!("half of the slots are free whatever the items"),
+    };
     let matched = party.receive(ctx, offline, &filter, &join_shares)?;
     Ok(Pending::of_items(items, move || matched))
 }

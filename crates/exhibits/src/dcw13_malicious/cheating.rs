@@ -62,9 +62,6 @@ pub fn receive(ctx: &mut Ctx<'_, '_>, items: &Items, choose: &dyn Fn(&mut [u8]))
     let party = Party::new(ctx.run, agreed, items);
     let mut filter = party.bloom_filter();
     choose(&mut filter);
-    let threads = ctx.run.threads;
     let any = Sharing::new(agreed.slots(), 1);
-    party.receive(ctx, offline, &filter, &|zeros, shares| {
-        any.reconstruct(threads, zeros, shares).unwrap_or_default()
-    })
+    party.receive(ctx, offline, &filter, &|zeros, shares| any.reconstruct(zeros, shares).unwrap_or_default())
 }

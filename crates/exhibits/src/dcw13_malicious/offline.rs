@@ -86,7 +86,7 @@ impl SenderOffline {
         }
         // 2. A random key, and its m shares.
         run.phase(Phase::Share, 0);
-        let (key, shares) = agreed.sharing.share(run.threads, rng);
+        let (key, shares) = agreed.sharing.share(rng);
         let [delta] = ot.delta();
         Ok(Self { delta: Zeroizing::new(delta), rows, nonces, key: Zeroizing::new(key), shares })
     }

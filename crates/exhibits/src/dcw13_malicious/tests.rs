@@ -23,10 +23,10 @@ fn sizes_are_those_of_the_paper() {
 
 #[test]
 fn more_items_than_there_are_points_are_refused() {
-    let sizes = Sizes { receiver: (1 << 23) + 1, sender: 1 };
+    let sizes = Sizes { receiver: (1 << 22) + 1, sender: 1 };
     let run = ENTRY.run(&[1; 32], sizes, parameters(Form::Published));
     assert!(matches!(Agreed::of(&run), Err(Error::Misuse(Misuse::TooManyItems { .. }))));
-    let sizes = Sizes { receiver: 1 << 23, sender: 1 << 23 };
+    let sizes = Sizes { receiver: 1 << 22, sender: 1 << 22 };
     assert!(Agreed::of(&ENTRY.run(&[1; 32], sizes, parameters(Form::Published))).is_ok());
 }
 

@@ -11,7 +11,7 @@ fn rng(seed: u64) -> StdRng {
 }
 
 fn point(i: usize) -> Gf128 {
-    Points::get().point(i as u32)
+    super::point(i as u32)
 }
 
 /// X_i(x), by its definition: s_b is the product of x - ω_j over j < 2^b, over its value at β_b.
@@ -53,7 +53,7 @@ fn the_fft_gives_the_values_of_the_definition() {
         let size = 1 << log_size;
         let coefficients: Vec<Block> = (0..size).map(|_| Block::random(&mut rng)).collect();
         let mut values = coefficients.clone();
-        evaluate(1, &mut values, size, size);
+        evaluate(&mut values);
         for (j, value) in values.iter().enumerate() {
             let terms =
                 coefficients.iter().enumerate().map(|(i, c)| Gf128::from(*c) * basis_polynomial(i, point(j)));
@@ -66,32 +66,16 @@ fn the_fft_gives_the_values_of_the_definition() {
     }
 }
 
-/// Above a leaf: the levels that split, skip zeros and unwanted values, and share work among threads. The
-/// reference is the sum over the basis at single points.
 #[test]
-fn large_ffts_skip_what_is_zero_or_unwanted() {
-    let mut rng = rng(2);
-    let size = 1 << 15;
-    for (nonzero, wanted) in [(size, size), (size / 2, size), (5000, 20_001), (20_000, 9000), (1, size)] {
-        let mut coefficients = vec![Block::ZERO; size];
-        coefficients[..nonzero].iter_mut().for_each(|c| *c = Block::random(&mut rng));
-        let [mut values, mut on_threads] = [coefficients.clone(), coefficients.clone()];
-        evaluate(1, &mut values, nonzero, wanted);
-        evaluate(3, &mut on_threads, nonzero, wanted);
-        assert!(values[..wanted] == on_threads[..wanted]);
-        for j in [0, 1, wanted / 3, wanted / 2 + 1, wanted - 1] {
-            // X_i(ω_j) is a product of the s_b(ω_j) = ω_(j >> b).
-            let mut basis = vec![Block::from(Gf128::ONE)];
-            for bit in 0..15 {
-                let factor = point(j >> bit);
-                let upper: Vec<Block> = basis.iter().map(|x| (Gf128::from(*x) * factor).into()).collect();
-                basis.extend(upper);
-            }
-            assert_eq!(
-                Gf128::from(values[j]),
-                gf128::inner_product(&coefficients, &basis),
-                "{nonzero} {wanted} {j}"
-            );
+fn the_basis_is_cantors_and_spans_the_subfields() {
+    assert_eq!(basis(0), Gf128::ONE);
+    for b in 1..32 {
+        assert_eq!(basis(b).square() + basis(b), basis(b - 1));
+    }
+    let frobenius = |x: Gf128, times: u32| (0..times).fold(x, |x, _| x.square());
+    for field in [1, 2, 4, 8, 16, 32] {
+        for b in 0..32 {
+            assert_eq!(frobenius(basis(b), field) == basis(b), b < field, "β_{b} in GF(2^{field})");
         }
     }
 }
@@ -101,7 +85,7 @@ fn any_subset_gives_the_secret_as_lagrange_does() {
     let mut rng = rng(3);
     for (shares, threshold) in [(1, 1), (2, 1), (2, 2), (7, 3), (8, 8), (33, 16), (100, 50), (256, 128)] {
         let sharing = Sharing::new(shares, threshold);
-        let (secret, values) = sharing.share(1, &mut rng);
+        let (secret, values) = sharing.share(&mut rng);
         assert_eq!(values.len(), shares);
         let at = point(shares.next_power_of_two());
         for count in [threshold, (threshold + shares) / 2, shares] {
@@ -110,10 +94,10 @@ fn any_subset_gives_the_secret_as_lagrange_does() {
             // What is not there does not count.
             let mut received = vec![Block::ONES; shares];
             taken.iter().for_each(|i| received[*i] = values[*i]);
-            assert_eq!(sharing.reconstruct(1, &bits(&taken, shares), &received), Some(secret));
+            assert_eq!(sharing.reconstruct(&bits(&taken, shares), &received), Some(secret));
         }
         let too_few = some(shares, threshold - 1, &mut rng);
-        assert_eq!(sharing.reconstruct(1, &bits(&too_few, shares), &values), None);
+        assert_eq!(sharing.reconstruct(&bits(&too_few, shares), &values), None);
     }
 }
 
@@ -122,7 +106,7 @@ fn any_subset_gives_the_secret_as_lagrange_does() {
 fn fewer_shares_say_nothing() {
     let mut rng = rng(4);
     let sharing = Sharing::new(12, 6);
-    let (secret, values) = sharing.share(1, &mut rng);
+    let (secret, values) = sharing.share(&mut rng);
     let taken = some(12, 5, &mut rng);
     // 5 shares and any value at the secret's point lie on a polynomial of degree below 6; its shares of the
     // other indices differ.
@@ -131,7 +115,7 @@ fn fewer_shares_say_nothing() {
         let mut shares = values.to_vec();
         shares[other] ^= Block::from(lie);
         let with_lie = [&taken[..], &[other]].concat();
-        let told = sharing.reconstruct(1, &bits(&with_lie, 12), &shares).unwrap();
+        let told = sharing.reconstruct(&bits(&with_lie, 12), &shares).unwrap();
         assert_ne!(told, secret);
     }
 }
@@ -140,33 +124,29 @@ fn fewer_shares_say_nothing() {
 fn a_wrong_share_is_never_without_effect() {
     let mut rng = rng(5);
     let sharing = Sharing::new(300, 100);
-    let (secret, values) = sharing.share(1, &mut rng);
+    let (secret, values) = sharing.share(&mut rng);
     for _ in 0..20 {
         let count = rng.random_range(100..=300);
         let taken = some(300, count, &mut rng);
         let mut wrong = values.to_vec();
         wrong[taken[0]] ^= Block::from(1u128);
-        let told = sharing.reconstruct(1, &bits(&taken, 300), &wrong).unwrap();
+        let told = sharing.reconstruct(&bits(&taken, 300), &wrong).unwrap();
         assert_ne!(told, secret);
         // As Lagrange has it.
         assert_eq!(told, interpolated(&taken, &wrong, point(512)));
     }
 }
 
-/// Sizes of several leaves, not powers of two; any number of threads gives the same.
 #[test]
-fn large_sharings_come_back_on_any_number_of_threads() {
-    for (shares, threshold) in [(40_000, 20_000), (65_536, 32_768), (70_001, 1)] {
+fn large_sharings_come_back() {
+    for (shares, threshold) in [(40_000, 20_000), (65_536, 32_768), (7001, 1)] {
         let sharing = Sharing::new(shares, threshold);
-        let (secret, values) = sharing.share(1, &mut rng(6));
-        assert!(sharing.share(4, &mut rng(6)).1[..] == values[..]);
-        let taken = some(shares, threshold, &mut rng(7));
-        let bits = bits(&taken, shares);
-        assert_eq!(sharing.reconstruct(1, &bits, &values), Some(secret));
-        assert_eq!(sharing.reconstruct(3, &bits, &values), Some(secret));
+        let (secret, values) = sharing.share(&mut rng(6));
+        let bits = bits(&some(shares, threshold, &mut rng(7)), shares);
+        assert_eq!(sharing.reconstruct(&bits, &values), Some(secret));
         let (all, mut wrong) = (vec![0xff; shares.div_ceil(8)], values.to_vec());
-        assert_eq!(sharing.reconstruct(2, &all, &values), Some(secret));
+        assert_eq!(sharing.reconstruct(&all, &values), Some(secret));
         wrong[shares - 1] ^= Block::from(1u128 << 64);
-        assert_ne!(sharing.reconstruct(2, &all, &wrong), Some(secret));
+        assert_ne!(sharing.reconstruct(&all, &wrong), Some(secret));
     }
 }
