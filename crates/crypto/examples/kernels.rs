@@ -24,7 +24,6 @@ use vesica_crypto::join::{Collection, Lookup, PackedTags, join};
 use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::short_keys::{CharClasses, copy_to_blocks_on};
 use vesica_crypto::transpose::{COLUMNS, ROWS, transpose_on};
-use vesica_crypto::walsh::convolve_on as walsh_convolve_on;
 use vesica_crypto::weighted_xor_sum::SeedStreams;
 
 const SAMPLES: usize = 31;
@@ -278,11 +277,6 @@ fn codes(bench: &Bench) {
     let mut rows = vec![[Block::ZERO; 2]; ROWS];
     bench.levels("Hadamard codewords, row", ROWS, &NONE, |backend| {
         add_with(backend, &kept, Block::slice_as_bytes(&bytes), black_box(&mut rows));
-    });
-    let mut a: Vec<u32> = words.iter().map(|word| *word as u32).collect();
-    let mut b = a.clone();
-    bench.levels("Walsh-Hadamard convolution of 2^12, number", a.len(), &NONE, |backend| {
-        walsh_convolve_on(backend, 1, black_box(&mut a), &mut b);
     });
     let streams = |backend| SeedStreams::with_backend(backend, &random_blocks(16));
     let (mut sum, mut weighted) = ([Block::ZERO; 8], [[Block::ZERO; 8]; 4]);

@@ -12,7 +12,6 @@
 //! | [`transpose`] | bit matrices of 128 rows |
 //! | [`gf128`] | the field GF(2^128) |
 //! | [`gf64`] | the field GF(2^64), and pairs of its elements |
-//! | [`walsh`] | convolutions over bit strings modulo 2^32 - 1 |
 //! | [`weighted_xor_sum`] | sums of many pseudo-random strings, weighted by the bits of their numbers |
 //! | [`band`] | sums of values selected by the bits of a band |
 //! | [`convolve`] | convolutions with random taps |
@@ -61,6 +60,5 @@ pub mod short_keys;
 mod stream;
 pub mod transpose;
 pub mod tree;
-pub mod walsh;
 pub mod weighted_xor_sum;
 pub mod wide_prg;

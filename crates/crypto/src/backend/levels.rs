@@ -114,8 +114,6 @@ families! {
     Golay, "Golay blocks": [Avx512];
     /// Codewords of the Walsh–Hadamard code.
     Hadamard, "Hadamard codewords": [Avx2, Avx512Vaes, Neon];
-    /// The Walsh–Hadamard transform.
-    Walsh, "Walsh–Hadamard transform": [Avx2, Avx512];
     /// Bytes that are looked for in a text.
     ByteMasks, "byte search": [Avx2, Avx512, Neon];
     /// Short texts copied into blocks.

@@ -37,7 +37,6 @@ pub(crate) mod prefetch;
 pub(crate) mod ristretto_lanes;
 pub(crate) mod short_keys;
 pub(crate) mod transpose;
-pub(crate) mod walsh;
 pub(crate) mod weighted_xor_sum;
 
 use std::sync::OnceLock;
