@@ -15,10 +15,9 @@ use vesica_crypto::prg::Prg;
 use vesica_ot::security::{Malicious, Profile, Security, SecurityModel, SemiHonest};
 use vesica_ot::softspoken::{self, Choices, Receiver, Sender, Width};
 use vesica_ot::vole::codes::accumulate::Accumulate;
-use vesica_ot::vole::codes::convolute::Convolute;
 use vesica_ot::vole::codes::{Code, Word};
 use vesica_ot::vole::sender::Secrets;
-use vesica_ot::vole::{Family, Plan, Value, parameters, receiver, sender};
+use vesica_ot::vole::{Plan, Value, receiver, sender};
 
 /// Best of this many runs.
 const RUNS: usize = 7;
@@ -43,14 +42,12 @@ fn main() {
     }
     for log in [13, 16, 18, 20] {
         let rounds = if log < 18 { 3 } else { 2 };
-        for (name, family) in
-            [("block-accumulate", Family::Accumulate), ("expand-convolute", Family::Convolute)]
+        for (words, compress) in [("16", compress::<Block> as fn(&Accumulate) -> f64), ("8", compress::<u64>)]
         {
-            for (words, code) in [("16", code::<Block> as fn(_, _, _) -> f64), ("8", code::<u64>)] {
-                let name = format!("code {name}, 2^{log}, {words} bytes");
-                if name.contains(&filter) {
-                    println!("{name:<44} {:>10.3} ns an output", code(1 << log, rounds, family));
-                }
+            let name = format!("code, 2^{log}, {words} bytes");
+            if name.contains(&filter) {
+                let code = Accumulate::new(1 << log, rounds, &mut Prg::from_seed([5; 16]));
+                println!("{name:<44} {:>10.3} ns an output", compress(&code));
             }
         }
     }
@@ -121,16 +118,8 @@ fn silent<V: Value>(name: &str, length: usize, aes: f64, copy: f64) {
     );
 }
 
-/// Nanoseconds an output that a code of the family takes to compress.
-fn code<W: Word>(outputs: usize, rounds: usize, family: Family) -> f64 {
-    let prg = &mut Prg::from_seed([5; 16]);
-    match family {
-        Family::Accumulate => compress::<W>(&Accumulate::new(outputs, rounds, prg)),
-        Family::Convolute => compress::<W>(&Convolute::new(outputs, parameters::regions(outputs), prg)),
-    }
-}
-
-fn compress<W: Word>(code: &impl Code) -> f64 {
+/// Nanoseconds an output that a code takes to compress.
+fn compress<W: Word>(code: &Accumulate) -> f64 {
     let noise = large_vec(W::default(), code.noise());
     let (mut room, mut scratch) = (noise.clone(), noise.clone());
     let mut out = large_vec(W::default(), code.outputs() + 12);

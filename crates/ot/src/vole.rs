@@ -85,7 +85,6 @@ pub mod sender;
 mod session;
 mod value;
 
-pub use codes::Family;
 pub use plan::{Plan, WIDTH};
 pub use session::{Check, answer, challenge, open, receive, receive_flight2, respond, send, take_reply};
 pub use value::{Bit, CheckedValue, Covers, Value};

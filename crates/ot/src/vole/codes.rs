@@ -7,11 +7,9 @@
 //! | code | noise length | distance |
 //! |---|---|---|
 //! | [`accumulate`]: blocks of the Golay code, twice permuted and accumulated | 2m | [`accumulate::log2_light_words`] bounds it |
-//! | [`convolute`]: sparse random sums behind a convolution with random taps | 2m | [`convolute::log2_light_words`] bounds it |
 //! | [`random`]: a uniformly random matrix | 2m | [`random::log2_light_words`] bounds it |
 
 pub mod accumulate;
-pub mod convolute;
 mod layout;
 mod permutation;
 pub mod random;
@@ -20,7 +18,6 @@ mod sparse;
 use core::ops::{BitXor, BitXorAssign};
 
 use vesica_crypto::block::Block;
-use vesica_crypto::convolve::convolve;
 use vesica_crypto::golay::{self, LONG, SHORT};
 use vesica_crypto::memory::{Blank, large_capacity, large_vec, large_zeros, prefetch, wipe};
 use vesica_crypto::tree::add_at;
@@ -31,18 +28,6 @@ pub use sparse::Sparse;
 pub trait Word:
     Default + BitXor<Output = Self> + BitXorAssign + Send + Sync + Blank + zeroize::Zeroize + 'static
 {
-    /// Adds each word to those behind it that its taps name, as [`mod@vesica_crypto::convolve`] says.
-    fn convolve(words: &mut [Self], taps: &[u32]) {
-        for (i, taps) in taps.iter().enumerate() {
-            let (word, behind) = (words[i], &mut words[i + 1..]);
-            for (b, other) in behind.iter_mut().enumerate().take(u32::BITS as usize) {
-                if taps >> b & 1 == 1 {
-                    *other ^= word;
-                }
-            }
-        }
-    }
-
     /// The bits of the word where `mask`, which is all ones or zero, has ones.
     #[must_use]
     fn masked(self, mask: u64) -> Self;
@@ -94,10 +79,6 @@ impl Word for Block {
     fn compress_from(words: &[Self], positions: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
         golay::compress_from(words, positions, next, out);
     }
-
-    fn convolve(words: &mut [Self], taps: &[u32]) {
-        convolve(words, taps);
-    }
 }
 
 impl Word for u64 {
@@ -113,20 +94,6 @@ impl Word for u64 {
     fn compress_from(words: &[Self], positions: &[[u16; LONG]], next: &[Self], out: &mut [[Self; SHORT]]) {
         golay::compress_from(words, positions, next, out);
     }
-
-    fn convolve(words: &mut [Self], taps: &[u32]) {
-        convolve(words, taps);
-    }
-}
-
-/// The codes for lengths at which uniformly random matrices are too slow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Family {
-    /// [`accumulate`].
-    #[default]
-    Accumulate,
-    /// [`convolute`].
-    Convolute,
 }
 
 /// A code, that is, its transposed encoder.
@@ -306,7 +273,6 @@ pub(crate) fn compressed<W: Word + PartialEq>(code: &impl Code, noise: &[W]) -> 
 #[cfg(test)]
 mod tests {
     use super::accumulate::Accumulate;
-    use super::convolute::Convolute;
     use super::random::Random;
     use super::*;
     use rand_core::Rng;
@@ -345,7 +311,6 @@ mod tests {
             sparse_noise_is_noise(&Accumulate::new(12, 2, prg), blocks);
             sparse_noise_is_noise(&Accumulate::new(5000, 3, prg), blocks);
             sparse_noise_is_noise(&Random::new(100, prg), blocks);
-            sparse_noise_is_noise(&Convolute::new(3000, 10, prg), blocks);
         }
         // One bucket, two, several; more blocks than marks can number.
         for (outputs, blocks) in [(1000, 200), (10_000, 848), (100_000, 848), (20_000, 33_000)] {

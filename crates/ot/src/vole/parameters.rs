@@ -70,15 +70,6 @@ pub const STRUCTURED: usize = (1 << 12) + 1;
 /// From how many outputs on two rounds of permuting and summing suffice for noise of field values.
 pub const TWO_ROUNDS: usize = 1 << 18;
 
-/// Regions of an expand-convolute code with so many outputs: sums of each output.
-#[must_use]
-pub const fn regions(outputs: usize) -> usize {
-    if outputs < FEWER_REGIONS { 11 } else { 10 }
-}
-
-/// From how many outputs on ten regions suffice.
-pub const FEWER_REGIONS: usize = 1 << 13;
-
 /// Most outputs of one code; more are made in pieces.
 pub const PIECE: usize = 3 << 19;
 
@@ -101,7 +92,7 @@ fn up_to_sixteen(weight: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::Plan;
-    use super::super::codes::{accumulate, convolute, random};
+    use super::super::codes::{accumulate, random};
     use super::*;
 
     #[test]
@@ -145,24 +136,6 @@ mod tests {
         // The words of most flips hardly add to them; two rounds leave many more.
         assert!(seen(1 << 16, None, FLIPS) - seen(1 << 16, None, FLIPS - 40) < 0.01);
         assert!(seen(TWO_ROUNDS, Some(2), FLIPS) > -CODE);
-    }
-
-    #[test]
-    fn expand_convolute_codes_have_the_distance() {
-        // The shortest with either number of regions; the longest in the test below.
-        for outputs in [STRUCTURED, FEWER_REGIONS] {
-            let light = convolute::log2_light_words(outputs, regions(outputs), DISTANCE);
-            assert!(light < -CODE, "{outputs}: {light}");
-        }
-    }
-
-    #[test]
-    #[ignore = "takes a minute; run after any change of the codes' regions or of PIECE"]
-    fn long_expand_convolute_codes_have_the_distance() {
-        for outputs in [1 << 14, 1 << 17, 1 << 20, PIECE] {
-            let light = convolute::log2_light_words(outputs, regions(outputs), DISTANCE);
-            assert!(light < -CODE, "{outputs}: {light}");
-        }
     }
 
     /// Some minutes: at the shortest length that two rounds are used for.

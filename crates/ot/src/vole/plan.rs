@@ -8,10 +8,9 @@ use vesica_crypto::prg::Prg;
 use vesica_crypto::transpose::ROWS;
 
 use super::codes::accumulate::Accumulate;
-use super::codes::convolute::Convolute;
 use super::codes::random::Random;
-use super::codes::{Code, Family, Intake, Sparse, Word};
-use super::parameters::{PIECE, STRUCTURED, TWO_ROUNDS, regions};
+use super::codes::{Code, Intake, Sparse, Word};
+use super::parameters::{PIECE, STRUCTURED, TWO_ROUNDS};
 use super::value::Value;
 use crate::base::masny_rindal;
 use crate::pprf;
@@ -35,7 +34,6 @@ const SILENT_BITS: usize = 1 << 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     length: usize,
-    family: Family,
     /// Whether the noise is of bits.
     bits: bool,
     weight: usize,
@@ -58,7 +56,7 @@ impl Plan {
         // Below, the noise values would be as many as the outputs that they make.
         let pieces = if length <= 2 * weight { 0 } else { length.div_ceil(PIECE) };
         let outputs = length.checked_div(pieces).map_or(0, |_| length.div_ceil(pieces));
-        Self { length, family: Family::Accumulate, bits: false, weight, pieces, outputs, threads: 1 }
+        Self { length, bits: false, weight, pieces, outputs, threads: 1 }
     }
 
     /// The plan for `length` correlated OTs, which is a VOLE over values that are a [`Bit`](super::Bit).
@@ -69,18 +67,6 @@ impl Plan {
             (plan.pieces, plan.outputs) = (0, 0);
         }
         plan
-    }
-
-    /// The same with codes of this family.
-    ///
-    /// # Panics
-    /// If the noise is of bits, and the family is not the one whose words are
-    /// [counted](super::codes::accumulate::log2_words_of_few_flips) for it.
-    #[must_use]
-    pub fn with_family(mut self, family: Family) -> Self {
-        assert!(!self.bits || family == Family::Accumulate, "no other code is known to fit noise of bits");
-        self.family = family;
-        self
     }
 
     /// The same in so many pieces, however short they are.
@@ -188,10 +174,10 @@ impl Plan {
     /// Positions of the noise of each piece.
     #[must_use]
     pub fn noise(&self) -> usize {
-        match self.family {
-            _ if self.outputs < STRUCTURED => Random::noise_for(self.outputs),
-            Family::Accumulate => Accumulate::noise_for(self.outputs),
-            Family::Convolute => Convolute::noise_for(self.outputs, regions(self.outputs)),
+        if self.outputs < STRUCTURED {
+            Random::noise_for(self.outputs)
+        } else {
+            Accumulate::noise_for(self.outputs)
         }
     }
 
@@ -250,12 +236,10 @@ impl Plan {
         let mut seed = [0; 16];
         context.hash(CODE, &(self.outputs as u64).to_le_bytes(), &mut seed);
         let mut prg = Prg::from_seed(seed);
-        match self.family {
-            _ if self.outputs < STRUCTURED => AnyCode::Random(Random::new(self.outputs, &mut prg)),
-            Family::Accumulate => AnyCode::Accumulate(Accumulate::new(self.outputs, self.rounds(), &mut prg)),
-            Family::Convolute => {
-                AnyCode::Convolute(Convolute::new(self.outputs, regions(self.outputs), &mut prg))
-            }
+        if self.outputs < STRUCTURED {
+            AnyCode::Random(Random::new(self.outputs, &mut prg))
+        } else {
+            AnyCode::Accumulate(Accumulate::new(self.outputs, self.rounds(), &mut prg))
         }
     }
 }
@@ -270,7 +254,6 @@ pub(super) fn correction_words(leaves: usize) -> usize {
 pub(super) enum AnyCode {
     Random(Random),
     Accumulate(Accumulate),
-    Convolute(Convolute),
 }
 
 impl Code for AnyCode {
@@ -278,7 +261,6 @@ impl Code for AnyCode {
         match self {
             Self::Random(code) => code.noise(),
             Self::Accumulate(code) => code.noise(),
-            Self::Convolute(code) => code.noise(),
         }
     }
 
@@ -286,7 +268,6 @@ impl Code for AnyCode {
         match self {
             Self::Random(code) => code.outputs(),
             Self::Accumulate(code) => code.outputs(),
-            Self::Convolute(code) => code.outputs(),
         }
     }
 
@@ -294,7 +275,6 @@ impl Code for AnyCode {
         match self {
             Self::Random(code) => code.intake(room),
             Self::Accumulate(code) => code.intake(room),
-            Self::Convolute(code) => code.intake(room),
         }
     }
 
@@ -307,7 +287,6 @@ impl Code for AnyCode {
         match self {
             Self::Random(code) => code.taken(room, lengths, each),
             Self::Accumulate(code) => code.taken(room, lengths, each),
-            Self::Convolute(code) => code.taken(room, lengths, each),
         }
     }
 
@@ -315,7 +294,6 @@ impl Code for AnyCode {
         match self {
             Self::Random(code) => code.finish(room, scratch, out),
             Self::Accumulate(code) => code.finish(room, scratch, out),
-            Self::Convolute(code) => code.finish(room, scratch, out),
         }
     }
 
@@ -323,7 +301,6 @@ impl Code for AnyCode {
         match self {
             Self::Random(code) => code.finish_within(room, scratch),
             Self::Accumulate(code) => code.finish_within(room, scratch),
-            Self::Convolute(code) => code.finish_within(room, scratch),
         }
     }
 
@@ -331,7 +308,6 @@ impl Code for AnyCode {
         match self {
             Self::Random(code) => code.add_sparse(noise, passes, sums),
             Self::Accumulate(code) => code.add_sparse(noise, passes, sums),
-            Self::Convolute(code) => code.add_sparse(noise, passes, sums),
         }
     }
 }

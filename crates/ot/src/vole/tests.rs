@@ -96,28 +96,6 @@ fn c_is_b_plus_delta_times_a() {
 }
 
 #[test]
-fn expand_convolute_codes_keep_the_relation() {
-    for length in [1, 4096, 4097, 8191, 8192, 20_000] {
-        assert_relation(&Plan::new(length, Profile::Conservative).with_family(Family::Convolute));
-    }
-}
-
-#[test]
-#[should_panic(expected = "noise of bits")]
-fn flaw_noise_of_bits_takes_no_code_whose_words_are_not_counted_for_it() {
-    let _ = Plan::of_bits(70_000, Profile::Lean).with_family(Family::Convolute);
-}
-
-#[test]
-fn codes_of_different_families_differ() {
-    let outputs = |family| {
-        let plan = Plan::new(5000, Profile::Conservative).with_family(family);
-        semi_honest::<Block>(&plan, 3).a
-    };
-    assert!(outputs(Family::Accumulate) != outputs(Family::Convolute));
-}
-
-#[test]
 fn long_vectors_are_made_in_pieces() {
     let plan = Plan::of_weight(parameters::PIECE + 5, 200);
     assert_eq!(plan.pieces(), 2);
@@ -299,11 +277,8 @@ fn outputs_do_not_lie_in_a_subspace() {
     // Outputs are combinations of the noise values with coefficients 0 and 1. Whichever 300 outputs are
     // taken, their coefficients must have full rank: here by values that are unit vectors, 848 of them in
     // seven planes of 128.
-    let lengths = [1697, 5000, 40_000].map(|length| (length, Family::Accumulate));
-    for (length, family) in
-        lengths.into_iter().chain([(5000, Family::Convolute), (40_000, Family::Convolute)])
-    {
-        let plan = Plan::new(length, Profile::Conservative).with_family(family);
+    for length in [1697, 5000, 40_000] {
+        let plan = Plan::new(length, Profile::Conservative);
         let code = plan.code(&context());
         let mut prg = Prg::from_seed([7; 16]);
         let places: Vec<usize> = plan
@@ -321,16 +296,13 @@ fn outputs_do_not_lie_in_a_subspace() {
             })
             .collect();
         for first in [0, length / 2, length - 300] {
-            assert_eq!(wide_rank(&planes, first..first + 300), 300, "{length}, {first}, {family:?}");
+            assert_eq!(wide_rank(&planes, first..first + 300), 300, "{length}, {first}");
         }
     }
     // What comes of it: any 300 outputs span all 128 dimensions.
-    for family in [Family::Accumulate, Family::Convolute] {
-        let plan = Plan::new(5000, Profile::Conservative).with_family(family);
-        let Outputs { a, b, .. } = semi_honest::<Block>(&plan, 8);
-        assert_eq!(rank(&a[..300]), 128);
-        assert_eq!(rank(&b[4700..]), 128);
-    }
+    let Outputs { a, b, .. } = semi_honest::<Block>(&Plan::new(5000, Profile::Conservative), 8);
+    assert_eq!(rank(&a[..300]), 128);
+    assert_eq!(rank(&b[4700..]), 128);
 }
 
 /// The rank over GF(2) of rows that are spread over several planes.
@@ -355,12 +327,8 @@ fn wide_rank(planes: &[Vec<Block>], rows: core::ops::Range<usize>) -> usize {
 fn sums_of_few_outputs_are_not_biased() {
     // Every bit of single outputs and of sums of two to four neighbours, over 20,000 outputs: within six
     // standard deviations of one half.
-    for (family, taken) in [Family::Accumulate, Family::Convolute]
-        .into_iter()
-        .flat_map(|family| (1..=4).map(move |taken| (family, taken)))
-    {
-        let plan = Plan::new(20_000, Profile::Conservative).with_family(family);
-        let a = semi_honest::<Block>(&plan, 9).a;
+    let a = semi_honest::<Block>(&Plan::new(20_000, Profile::Conservative), 9).a;
+    for taken in 1..=4 {
         let mut ones = [0i32; 128];
         for window in a.windows(taken) {
             let sum = window.iter().fold(Block::ZERO, |sum, block| sum ^ *block).to_u128();

@@ -3,10 +3,9 @@
 use vesica_crypto::block::Block;
 use vesica_encode::okvs::Band;
 use vesica_ot::vole::Plan;
-use vesica_ot::vole::codes::{accumulate, convolute, random};
+use vesica_ot::vole::codes::{accumulate, random};
 use vesica_ot::vole::parameters::{
-    CODE, DISTANCE, FEWER_REGIONS, FLIPS, PIECE, STRUCTURED, TEST, TWO_ROUNDS, derived_binary_weight,
-    derived_field_weight, regions,
+    CODE, DISTANCE, FLIPS, PIECE, STRUCTURED, TEST, TWO_ROUNDS, derived_binary_weight, derived_field_weight,
 };
 use vesica_protocols::registry::{self, Shape};
 use vesica_protocols::vole_based::rr22::costs::max_malicious_items;
@@ -73,10 +72,7 @@ fn distances() -> Section {
          (2^m - 1)·Σ C(N, w)·2^-N. The number falls with the length: its exponent is -N·(1/2 - H(0.10)), and \
          H(0.10) = 0.469.\n- *Block-accumulate codes* (eprint 2025/1828, 2026/1903): the weight enumerator \
          of the Golay blocks, through the transition probabilities of each accumulator behind a random \
-         permutation. The next table has more lengths.\n- *Expand-convolute codes* (eprint 2023/882; \
-         `--variant expand-convolute`): the parities of balls in each region, through the transfer matrix of \
-         the convolution. These codes get better at first, and worse again from about 2^17 on, up to the \
-         longest piece of 3·2^19 outputs, which is in the slow table.",
+         permutation. The next table has more lengths.",
         &["code", "outputs", "light words expected", "allowed"],
     );
     let least = 2 * Profile::Conservative.field_weight() + 1;
@@ -91,9 +87,6 @@ fn distances() -> Section {
             &["Golay blocks, three rounds", &count(outputs), &power(light), &power(-CODE)],
             light <= -CODE,
         );
-    }
-    for outputs in [STRUCTURED, FEWER_REGIONS] {
-        expand_convolute(&mut section, outputs);
     }
     section
 }
@@ -153,9 +146,8 @@ fn few_flips() -> Section {
          assumption that nobody finds such words \
          ([below](#what-lean-rests-on-light-words-exist-and-nobody-is-known-to-find-them)).\n\nSo noise of \
          bits takes three rounds at every length, from 2^16 outputs, where silent OT begins, up to the \
-         longest piece. Two rounds, which suffice for field values, leave too many such words. It takes no \
-         expand-convolute code: nobody has counted the words of those. `lean` has fewer blocks, and as many \
-         words of few flips.",
+         longest piece. Two rounds, which suffice for field values, leave too many such words. \
+         `lean` has fewer blocks, and as many words of few flips.",
         &[
             "profile",
             "outputs",
@@ -275,24 +267,11 @@ fn log2_worst_word(noise: usize, blocks: &[(usize, usize)]) -> f64 {
     -costs.iter().take(ones).sum::<f64>()
 }
 
-fn expand_convolute(section: &mut Section, outputs: usize) {
-    let light = convolute::log2_light_words(outputs, regions(outputs), DISTANCE);
-    section.row(
-        &[
-            format!("expand-convolute, {} regions", regions(outputs)),
-            count(outputs),
-            power(light),
-            power(-CODE),
-        ],
-        light <= -CODE,
-    );
-}
-
 fn long_distances() -> Section {
     let mut section = Section::new(
         "Distance of the codes, where it takes minutes",
-        "The table continues the one above: the shortest length at which two rounds are used, and longer \
-         codes of both kinds.",
+        "The table continues the one above: the shortest length at which two rounds are used, and a longer \
+         code of three.",
         &["code", "outputs", "light words expected", "allowed"],
     );
     for (rounds, outputs) in [(3, 1 << 15), (2, TWO_ROUNDS)] {
@@ -302,9 +281,6 @@ fn long_distances() -> Section {
             &[format!("Golay blocks, {rounds} rounds"), count(outputs), power(light), power(-CODE)],
             light <= -CODE,
         );
-    }
-    for outputs in [1 << 14, 1 << 17, 1 << 20, PIECE] {
-        expand_convolute(&mut section, outputs);
     }
     section
 }

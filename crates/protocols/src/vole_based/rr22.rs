@@ -67,7 +67,6 @@ pub static ENTRY: Entry = Entry::new(
 .security(&Security::ALL)
 .profiles(&Profile::ALL)
 .sigma(1, 64)
-.variants(costs::Code::VARIANTS)
 .learns_both()
 .results(&[ResultName::Rows, ResultName::Payload])
 .flights(costs::flights)

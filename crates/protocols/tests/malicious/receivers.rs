@@ -57,7 +57,6 @@ fn base_correlations_that_do_not_fit_end_the_run_unless_a_digit_of_delta_was_gue
         (MALICIOUS, 1500, 3),
         (lean, 700, 3),
         (lean, 3600, 2),
-        (Parameters { variant: super::ENTRY.supports.variant("expand-convolute"), ..MALICIOUS }, 3600, 2),
     ];
     for (parameters, receiver, runs) in ways {
         let sets = planted_for(&parameters, receiver, 9, 5, 1);

@@ -2,7 +2,7 @@
 
 use vesica_crypto::block::Block;
 use vesica_encode::sorted;
-use vesica_ot::vole::{Family, Plan};
+use vesica_ot::vole::Plan;
 
 use crate::entry::{Memory, Message, POSITIONS, Shape};
 use crate::error::{Error, Misuse};
@@ -10,19 +10,9 @@ use crate::masks::MaskWidth;
 use crate::oprf;
 use crate::oprf::vole::malicious::{COIN_BYTES, proof_bytes};
 use crate::oprf::vole::store::Store;
-use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security, variants};
+use crate::parameters::{Parameters, Profile, STATISTICAL_SECURITY, Security};
 use crate::protocol::{Role, Run, Sizes};
 use crate::results::ResultKind;
-
-variants! {
-    /// The code for the noise.
-    pub(super) enum Code {
-        /// Block-accumulate.
-        BlockAccumulate,
-        /// Expand-convolute.
-        ExpandConvolute = "expand-convolute", "silent VOLE with expand-convolute codes (RRT23)";
-    }
-}
 
 /// The messages of a run.
 pub(super) const MESSAGES: &[Message] = &[
@@ -171,11 +161,7 @@ pub(super) fn plan(run: &Run<'_>) -> Result<Plan, Error> {
 fn plan_for(sizes: Sizes, parameters: &Parameters) -> Option<Plan> {
     let Parameters { security, statistical, .. } = *parameters;
     let slots = Store::new(security, sizes.receiver, statistical, Block::ZERO).ok()?.slots();
-    let family = match Code::of(parameters) {
-        Code::ExpandConvolute => Family::Convolute,
-        Code::BlockAccumulate => Family::Accumulate,
-    };
-    Some(Plan::new(slots, parameters.profile).with_family(family))
+    Some(Plan::new(slots, parameters.profile))
 }
 
 /// The most items that a malicious receiver can have put into a store made for `items`, if it asks the hash
@@ -227,26 +213,24 @@ mod tests {
     }
 
     #[test]
-    fn every_code_finds_the_intersection_on_any_number_of_threads() {
+    fn a_structured_code_finds_the_intersection_on_any_number_of_threads() {
         use crate::testing::{Case, planted_for, run_pair};
-        // So many columns that structured codes are taken.
-        for variant in Code::VARIANTS.iter().map(Some) {
-            for (security, profile) in [
-                (Security::SemiHonest, Profile::Conservative),
-                (Security::SemiHonest, Profile::Fast),
-                (Security::Malicious, Profile::Conservative),
-            ] {
-                let parameters = Parameters { variant, security, profile, ..Parameters::default() };
-                let sets = planted_for(&parameters, 5000, 3000, 777, 1);
-                let runs = [1, 2]
-                    .map(|threads| run_pair(&ENTRY, &sets, Case { parameters, threads, ..Case::default() }));
-                for run in &runs {
-                    assert!(run.confirmed());
-                    assert_eq!(run.receiver.as_ref().unwrap().rows(), sets.receiver_rows);
-                }
-                assert!(runs[0].digests.sent == runs[1].digests.sent);
-                assert!(runs[0].digests.received == runs[1].digests.received);
+        for (security, profile) in [
+            (Security::SemiHonest, Profile::Conservative),
+            (Security::SemiHonest, Profile::Fast),
+            (Security::Malicious, Profile::Conservative),
+        ] {
+            let parameters = Parameters { security, profile, ..Parameters::default() };
+            // So many columns that structured codes are taken.
+            let sets = planted_for(&parameters, 5000, 3000, 777, 1);
+            let runs = [1, 2]
+                .map(|threads| run_pair(&ENTRY, &sets, Case { parameters, threads, ..Case::default() }));
+            for run in &runs {
+                assert!(run.confirmed());
+                assert_eq!(run.receiver.as_ref().unwrap().rows(), sets.receiver_rows);
             }
+            assert!(runs[0].digests.sent == runs[1].digests.sent);
+            assert!(runs[0].digests.received == runs[1].digests.received);
         }
     }
 
