@@ -25,8 +25,9 @@ mod builder;
 mod digest;
 mod error;
 mod key;
+pub mod parts;
 mod shuffle;
-pub(crate) mod split;
+mod split;
 mod store;
 
 pub use builder::{ItemsBuilder, ShortKey};
@@ -34,8 +35,9 @@ pub use digest::{Batch, digest, digest_batch, dummy};
 pub use error::ItemsError;
 pub use key::KeyEncoder;
 pub use shuffle::random_order;
+pub use split::Split;
 
-use split::PrefixRange;
+use parts::PrefixRange;
 use store::{DUMMY_ROW, Store, on_store};
 
 /// The width of a digest.

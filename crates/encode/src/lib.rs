@@ -13,6 +13,7 @@ pub mod hashing;
 pub mod items;
 pub mod okvs;
 pub mod packed;
-pub mod parts;
 pub mod radix;
 pub mod sorted;
+
+pub use items::parts;

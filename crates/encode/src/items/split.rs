@@ -1,4 +1,4 @@
-//! Splits [`Items`] into [`parts`](crate::parts).
+//! Splits [`Items`] into [`parts`](super::parts).
 
 use std::fmt;
 use std::ops::Range;
@@ -6,27 +6,9 @@ use std::ops::Range;
 use rand_core::CryptoRng;
 use vesica_crypto::hash::Oracle;
 
+use super::parts::{Parts, PartsError, PrefixRange};
 use super::store::{Store, on_store};
 use super::{Items, ItemsError, Matches, Width};
-use crate::parts::{Parts, PartsError};
-
-/// Consecutive numbers of 64 bits: the prefixes of the items of a part.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct PrefixRange {
-    pub(crate) start: u64,
-    /// At least 1, at most 2^64.
-    pub(crate) len: u128,
-}
-
-impl PrefixRange {
-    /// Every number.
-    pub(super) const ALL: PrefixRange = PrefixRange { start: 0, len: 1 << u64::BITS };
-
-    /// A number of the range: a nearly uniform one if `number` is uniform.
-    pub(crate) fn at(self, number: u64) -> u64 {
-        self.start + ((u128::from(number) * self.len) >> u64::BITS) as u64
-    }
-}
 
 /// The items of a set under the key of a split run, ordered by their parts.
 ///

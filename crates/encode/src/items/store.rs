@@ -8,7 +8,7 @@ use vesica_crypto::hash::Oracle;
 use vesica_crypto::memory::{large_capacity, prefetch};
 
 use super::digest::dummy;
-use super::split::PrefixRange;
+use super::parts::PrefixRange;
 use super::{ItemsError, OnDuplicates, Width};
 use crate::radix::{Prefixed, sort};
 

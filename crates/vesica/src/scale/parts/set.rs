@@ -1,8 +1,8 @@
 //! The keys of one side in a run of several parts: all in memory, or on disk and one part at a time in memory.
 
 use rand_core::CryptoRng;
+use vesica_encode::items::Split;
 use vesica_encode::items::{Items, Matches};
-use vesica_encode::parts::Split;
 use vesica_protocols::{Pending, Phase, Progress as _};
 use vesica_table::RowBitmap;
 

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use vesica_encode::items::Matches;
-use vesica_encode::parts::{Parts, Split};
+use vesica_encode::items::Split;
+use vesica_encode::parts::Parts;
 use vesica_table::RowBitmap;
 
 use super::count::Counts;

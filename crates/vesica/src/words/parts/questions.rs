@@ -151,7 +151,7 @@ pub struct Asked {
 
 #[cfg(test)]
 mod tests {
-    use crate::registry::{self, Security, Shape};
+    use crate::words::registry::{self, Security, Shape};
     use vesica_protocols::{Parameters, registry::Entry};
 
     use super::*;

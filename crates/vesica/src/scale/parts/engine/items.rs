@@ -102,7 +102,7 @@ mod tests {
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
     use vesica_encode::items::Items;
-    use vesica_encode::parts::Split;
+    use vesica_encode::items::Split;
 
     use super::*;
 

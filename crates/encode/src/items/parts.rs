@@ -33,9 +33,7 @@
 
 use vesica_crypto::security::STATISTICAL_SECURITY;
 
-use crate::items::ItemsError;
-use crate::items::split::PrefixRange;
-pub use crate::items::split::Split;
+use super::ItemsError;
 
 /// Most parts of a run.
 pub const MOST: u32 = 1 << 16;
@@ -95,6 +93,24 @@ impl Parts {
         let least = |part: u128| (part << u64::BITS).div_ceil(u128::from(self.0));
         let (start, end) = (least(part as u128), least(part as u128 + 1));
         PrefixRange { start: start as u64, len: end - start }
+    }
+}
+
+/// Consecutive numbers of 64 bits: the prefixes of the items of a part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PrefixRange {
+    pub(crate) start: u64,
+    /// At least 1, at most 2^64.
+    pub(crate) len: u128,
+}
+
+impl PrefixRange {
+    /// Every number.
+    pub(super) const ALL: PrefixRange = PrefixRange { start: 0, len: 1 << u64::BITS };
+
+    /// A number of the range: a nearly uniform one if `number` is uniform.
+    pub(crate) fn at(self, number: u64) -> u64 {
+        self.start + ((u128::from(number) * self.len) >> u64::BITS) as u64
     }
 }
 

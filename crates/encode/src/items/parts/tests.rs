@@ -4,7 +4,7 @@ use vesica_crypto::prg::Prg;
 
 use super::*;
 use crate::hashing::parameters::bounds::overflow;
-use crate::items::{Encoding, Items, ItemsBuilder, OnDuplicates, Width, digest};
+use crate::items::{Encoding, Items, ItemsBuilder, OnDuplicates, Split, Width, digest};
 
 const WIDTHS: [Width; 2] = [Width::Digest128, Width::Digest256];
 
