@@ -6,7 +6,7 @@ use std::ops::Range;
 use vesica_crypto::memory::{Wiped, wipe};
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::engine::Wires;
+use crate::wires::Wires;
 
 const WORD: usize = u64::BITS as usize;
 

@@ -11,7 +11,8 @@
 use std::ops::Range;
 
 use crate::bits::Bits;
-use crate::engine::{Input, Wires};
+use crate::engine::Input;
+use crate::wires::Wires;
 
 pub mod aggregate;
 pub mod bitwise_and;

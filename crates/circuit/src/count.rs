@@ -4,9 +4,9 @@
 use std::ops::Range;
 
 use crate::bits::Bits;
-use crate::engine::{Engine, Input, Opening, Party, Wires};
+use crate::engine::{Engine, Input, Opening, Party, STRING_BITS};
 use crate::error::Error;
-use crate::gmw::STRING_BITS;
+use crate::wires::Wires;
 
 /// Counts the gates of a circuit.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub struct Count {
     /// AND gates.
     pub ands: u64,
     /// Instances of [`Engine::and_all`] with two values or more, counted once for every
-    /// [128](crate::gmw::STRING_BITS) values: an engine that multiplies a bit by a string takes one step for each.
+    /// [128](crate::engine::STRING_BITS) values: an engine that multiplies a bit by a string takes one step for each.
     pub selects: u64,
     /// Those of the AND gates that belong to them.
     pub select_ands: u64,

@@ -70,12 +70,9 @@ pub use random_ots::RandomOts;
 pub use triples::{Correlations, Demand, Need, Received, Sent, Triples};
 
 use crate::bits::Bits;
-use crate::engine::{Opening, Party, Watch};
+use crate::engine::{Opening, Party, STRING_BITS, Watch};
 use crate::error::Error;
 use crate::shares;
-
-/// Bits of the strings of an OT: an AND of one bit with more is split.
-pub const STRING_BITS: usize = 128;
 
 /// Bytes of a seed.
 const SEED: usize = 32;

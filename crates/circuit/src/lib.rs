@@ -35,8 +35,10 @@ pub mod gmw;
 pub mod networks;
 mod shares;
 pub mod shuffle;
+mod wires;
 pub mod yao;
 
 pub use bits::Bits;
-pub use engine::{Engine, Input, Opening, Party, Watch, Wires};
+pub use engine::{Engine, Input, Opening, Party, Watch};
 pub use error::Error;
+pub use wires::Wires;

@@ -18,10 +18,11 @@
 
 use std::ops::Range;
 
-use crate::engine::{Engine, Wires};
+use crate::engine::Engine;
 use crate::error::Error;
 use crate::gadgets::greater_than::Greater;
 use crate::gadgets::select::sorter_differences;
+use crate::wires::Wires;
 
 pub(crate) use block::{Block, layer};
 

@@ -4,8 +4,9 @@ use vesica_channel::Channel;
 use vesica_crypto::memory::Wiped;
 
 use crate::bits::Bits;
-use crate::engine::{Opening, Party, Wires};
+use crate::engine::{Opening, Party};
 use crate::error::Error;
+use crate::wires::Wires;
 
 /// Opens rows of bits, of which the party `me` has these shares: what it learns, in the same rows.
 pub(crate) fn open(

@@ -22,10 +22,11 @@
 use std::ops::Range;
 
 use crate::bits::Bits;
-use crate::engine::{Engine, Input, Party, Wires};
+use crate::engine::{Engine, Input, Party};
 use crate::error::Error;
 use crate::gadgets::select::xor_all;
 use crate::networks::{Block, Exchange, Run, is_block, layer};
+use crate::wires::Wires;
 
 pub use controls::Controls;
 

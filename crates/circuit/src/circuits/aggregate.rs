@@ -18,10 +18,11 @@
 //! | [`at_least`] | at most ⌊log2 n⌋ + 1 more |
 //! | [`sum`] | 64·n, and about one a bit for the sum: [`sum_ands`] |
 
-use crate::engine::{Engine, Wires};
+use crate::engine::Engine;
 use crate::error::Error;
 use crate::gadgets::counter::{self, Counter};
 use crate::gadgets::equality::all;
+use crate::wires::Wires;
 
 /// Bits of a value.
 pub const VALUE_BITS: usize = u64::BITS as usize;

@@ -5,8 +5,9 @@
 //! Cost: 2^σ AND gates of depth 1, each with a private bit of the sender; 2^σ input bits of the receiver.
 
 use super::part;
-use crate::engine::{Engine, Input, Party, Wires};
+use crate::engine::{Engine, Input, Party};
 use crate::error::Error;
+use crate::wires::Wires;
 
 /// Numbers whose input wires are held at a time.
 const BATCH: usize = 1 << 20;

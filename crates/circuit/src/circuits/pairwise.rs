@@ -8,9 +8,10 @@
 
 use std::ops::Range;
 
-use crate::engine::{Engine, Wires};
+use crate::engine::Engine;
 use crate::error::Error;
 use crate::gadgets::equality::equal;
+use crate::wires::Wires;
 
 /// Pairs that are compared at a time, at most: what an engine that takes whole layers must hold.
 const BATCH: usize = 1 << 20;

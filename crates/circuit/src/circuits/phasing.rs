@@ -30,9 +30,10 @@ use std::ops::Range;
 use zeroize::Zeroizing;
 
 use crate::bits::{Bits, rows};
-use crate::engine::{Engine, Input, Party, Wires};
+use crate::engine::{Engine, Input, Party};
 use crate::error::Error;
 use crate::gadgets::equality;
+use crate::wires::Wires;
 
 /// About so many wires of the receiver are put in by one call, where the engine does not want all in one: a
 /// call costs a round trip, and its wires memory.

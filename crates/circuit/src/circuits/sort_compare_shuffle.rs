@@ -25,10 +25,11 @@ use std::ops::Range;
 
 use super::part;
 use crate::bits::Bits;
-use crate::engine::{Engine, Input, Party, Wires};
+use crate::engine::{Engine, Input, Party};
 use crate::error::Error;
 use crate::gadgets::adder::add_private;
 use crate::gadgets::select::duplicate;
+use crate::wires::Wires;
 use crate::{networks, shuffle};
 
 /// Slots whose masked wires are held at a time.

@@ -14,8 +14,9 @@
 //! other to a number that grows with what was counted. It costs n·log2 n - n + 1 AND gates for n = 2^k; the
 //! paper says n·log2 n - n.
 
-use crate::engine::{Engine, Wires};
+use crate::engine::Engine;
 use crate::error::Error;
+use crate::wires::Wires;
 
 /// Counts ones by full adders. Rows may come one after the other; what has come is added up in pieces of the
 /// engine's [`chunk`](Engine::chunk).

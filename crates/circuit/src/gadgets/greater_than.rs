@@ -1,7 +1,8 @@
 //! Which of two numbers is the greater, with the fewest AND gates.
 
-use crate::engine::{Engine, Wires};
+use crate::engine::Engine;
 use crate::error::Error;
+use crate::wires::Wires;
 
 /// A circuit for a > b: [`greater`], or one with another balance of gates and depth.
 pub type Greater<E> =

@@ -12,8 +12,9 @@
 
 use super::equality::{equal, equal_pairs};
 use super::greater_than::Greater;
-use crate::engine::{Engine, Wires};
+use crate::engine::Engine;
 use crate::error::Error;
+use crate::wires::Wires;
 
 /// Two numbers of each instance.
 pub type Pair<W> = (Vec<W>, Vec<W>);

@@ -3,8 +3,9 @@
 use super::{Demand, and_bytes, opening_bytes, private_bytes, select_bytes, setup_bytes};
 use crate::bits::Bits;
 use crate::count::{Count, Counted};
-use crate::engine::{Engine, Input, Opening, Party, Wires};
+use crate::engine::{Engine, Input, Opening, Party};
 use crate::error::Error;
+use crate::wires::Wires;
 
 /// Counts gates, and the bytes of each layer.
 #[derive(Clone, Debug)]

@@ -6,11 +6,12 @@ use std::ops::Range;
 use vesica_channel::Channel;
 
 use super::triples::{Need, Received, Sent, Triples};
-use super::{Gmw, Multiplexers, Parts, STRING_BITS};
+use super::{Gmw, Multiplexers, Parts};
 use crate::bits::Bits;
-use crate::engine::{Engine, Input, Opening, Party, Wires};
+use crate::engine::{Engine, Input, Opening, Party, STRING_BITS};
 use crate::error::Error;
 use crate::shares;
+use crate::wires::Wires;
 
 /// A row of rows: the wires of a layer one after the other.
 struct Joined<'a> {

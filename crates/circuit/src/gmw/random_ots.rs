@@ -29,11 +29,11 @@ use vesica_ot::random::{OtPads, add_delta};
 use vesica_ot::{CotReceiver, CotSender};
 use zeroize::Zeroize;
 
-use super::STRING_BITS;
 use super::triples::{Correlations, Demand, Need, Received, Sent, Triples};
 use crate::bits::Bits;
-use crate::engine::{Party, Watch, Wires};
+use crate::engine::{Party, STRING_BITS, Watch};
 use crate::error::Error;
+use crate::wires::Wires;
 
 /// Triples of one bit that are made at once: their messages keep a slow link full.
 const BITS_BATCH: usize = 1 << 20;

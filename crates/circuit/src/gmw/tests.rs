@@ -15,7 +15,8 @@ use super::ideal::Dealer;
 use super::*;
 use crate::clear::Clear;
 use crate::count::Count;
-use crate::engine::{Engine, Input, Wires};
+use crate::engine::{Engine, Input};
+use crate::wires::Wires;
 
 const OTS: [Label; 2] = [Label::new("test: sent by the receiver"), Label::new("test: sent by the sender")];
 /// Small parts, so that a test has many of them, in several groups.

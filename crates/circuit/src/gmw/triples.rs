@@ -14,8 +14,9 @@ use vesica_channel::Channel;
 
 use crate::bits::Bits;
 use crate::count::Count;
-use crate::engine::{Party, Watch, Wires};
+use crate::engine::{Party, Watch};
 use crate::error::Error;
+use crate::wires::Wires;
 
 /// A party's shares of triples of one width: row i of `b` and `c` holds bit i of every string.
 pub struct Triples {
@@ -107,7 +108,7 @@ pub struct Sent {
 pub enum Need {
     /// Triples of one bit.
     Bits(usize),
-    /// Triples of strings of up to [`STRING_BITS`](super::STRING_BITS) bits.
+    /// Triples of strings of up to [`STRING_BITS`](crate::engine::STRING_BITS) bits.
     Strings(usize),
     /// Private triples of such strings, for bits of this party.
     Received(usize),

@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use super::{Exchange, Run};
-use crate::engine::{Engine, Wires};
+use crate::engine::Engine;
 use crate::error::Error;
+use crate::wires::Wires;
 
 /// Runs of so many wires on average are copied as ranges; of shorter ones, wires are picked one by one.
 const LONG: usize = 64;

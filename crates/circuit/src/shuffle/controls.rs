@@ -7,8 +7,8 @@ use zeroize::Zeroizing;
 
 use super::{Side, halves, layers_of_inputs};
 use crate::bits::Bits;
-use crate::engine::Wires;
 use crate::networks::Run;
+use crate::wires::Wires;
 
 /// Runs of so many bits on average are copied as ranges.
 const LONG: usize = 64;

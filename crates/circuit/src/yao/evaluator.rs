@@ -13,8 +13,9 @@ use super::Watch;
 use super::common::{Call, Common, Openings};
 use super::labels::{self, BATCH, Labels};
 use crate::bits::Bits;
-use crate::engine::{Engine, Input, Opening, Party, Wires};
+use crate::engine::{Engine, Input, Opening, Party};
 use crate::error::Error;
+use crate::wires::Wires;
 
 /// The party that evaluates; its wires are the labels of the values that they carry.
 pub struct Evaluator<'a, C, const W: usize> {

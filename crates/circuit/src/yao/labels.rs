@@ -7,8 +7,8 @@ use vesica_crypto::block::Block;
 use vesica_crypto::memory::Wiped;
 
 use crate::bits::Bits;
-use crate::engine::Wires;
 use crate::error::Error;
+use crate::wires::Wires;
 
 /// A label of a wire: `W` blocks, of which a level uses the lowest bits.
 pub(super) type Label<const W: usize> = [Block; W];

@@ -19,8 +19,9 @@ use super::*;
 use crate::bits::Bits;
 use crate::clear::Clear;
 use crate::count::Count;
-use crate::engine::{Engine, Input, Wires};
+use crate::engine::{Engine, Input};
 use crate::error::Error;
+use crate::wires::Wires;
 
 const LEVELS_AND_BLOCKS: [(u32, usize); 4] = [(80, 1), (128, 1), (192, 2), (256, 2)];
 
