@@ -8,14 +8,14 @@ use vesica_crypto::block::Block;
 use vesica_crypto::transpose::ROWS;
 use zeroize::Zeroizing;
 
-use crate::{Error, Seed};
+use crate::error::Error;
+use crate::seed::Seed;
 
 pub mod cache;
 #[cfg(any(test, feature = "testing"))]
 pub mod ideal;
 pub mod masny_rindal;
 pub mod naor_pinkas;
-pub mod reversed;
 pub mod semi_honest;
 
 /// Bit `i` of choices packed eight to a byte, lowest first.

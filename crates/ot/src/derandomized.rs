@@ -11,8 +11,8 @@ use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use zeroize::Zeroizing;
 
-use crate::Error;
 use crate::base::bit;
+use crate::error::Error;
 
 /// Rows of one message.
 pub(crate) const CHUNK: usize = 1 << 16;

@@ -14,8 +14,9 @@ use vesica_crypto::hash::Context;
 use vesica_crypto::prg::Prg;
 
 use crate::base::bit;
+use crate::cot::{CotReceiver, CotSender};
+use crate::error::Error;
 use crate::security::Malicious;
-use crate::{CotReceiver, CotSender, Error};
 
 /// The party that holds Δ.
 pub struct Sender<const W: usize> {

@@ -42,8 +42,10 @@ use zeroize::{Zeroize, Zeroizing};
 
 use crate::base::bit;
 use crate::base::cache::{self, BaseOtCache, Chosen};
+use crate::cot::{CotReceiver, CotSender};
+use crate::error::Error;
 use crate::security::SemiHonest;
-use crate::{CotReceiver, CotSender, Error, Seed};
+use crate::seed::Seed;
 
 /// Blocks of a string of a tile.
 const BLOCKS: usize = TILE / Block::BITS;

@@ -98,7 +98,7 @@ impl Code<2> for WalshHadamard {
 mod tests {
     use super::*;
     use crate::nco::NcoSender;
-    use crate::nco::testing::{check_groups, check_parties_agree, codewords, dealt, distance};
+    use crate::nco::tests::{check_groups, check_parties_agree, codewords, dealt, distance};
 
     #[test]
     fn any_two_codewords_differ_in_half_of_the_positions() {

@@ -115,7 +115,7 @@ impl Code<BLOCKS> for PseudoRandomCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nco::testing::{check_groups, check_parties_agree, codewords, context, dealt, distance};
+    use crate::nco::tests::{check_groups, check_parties_agree, codewords, context, dealt, distance};
     use crate::security::STATISTICAL_SECURITY;
     use vesica_crypto::prg::Prg;
 

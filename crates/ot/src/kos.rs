@@ -77,8 +77,11 @@ use zeroize::Zeroize;
 
 use crate::base::bit;
 use crate::consistency::{Check, CheckLabels, HASH};
+use crate::cot::{CotReceiver, CotSender};
+use crate::error::Error;
+use crate::iknp;
 use crate::security::{Malicious, SecurityModel, SemiHonest};
-use crate::{CotReceiver, CotSender, Error, Seed, iknp};
+use crate::seed::Seed;
 
 /// κ.
 const LEVEL: u32 = ROWS as u32;

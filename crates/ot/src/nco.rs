@@ -69,7 +69,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Label, Oracle};
 use vesica_crypto::transpose::COLUMNS as TILE;
 
-use crate::Error;
+use crate::error::Error;
 
 pub use receiver::{Receiver, ReceiverSetup};
 pub use sender::Sender;
@@ -170,4 +170,4 @@ fn hash_groups<const W: usize>(
 }
 
 #[cfg(test)]
-pub(crate) mod testing;
+pub(crate) mod tests;

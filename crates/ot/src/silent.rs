@@ -22,11 +22,12 @@ use vesica_crypto::hash::Context;
 use vesica_crypto::memory::Wiped;
 use zeroize::Zeroizing;
 
+use crate::cot::{CotReceiver, CotSender};
 use crate::derandomized;
+use crate::error::Error;
 use crate::security::{Profile, Security, SecurityModel};
 use crate::vole::sender::Expanded;
 use crate::vole::{self, Bit, Check, Plan};
-use crate::{CotReceiver, CotSender, Error};
 
 /// Rows that are given out in order, each once.
 struct Supply {

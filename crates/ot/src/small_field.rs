@@ -39,7 +39,7 @@ use vesica_crypto::transpose::{ROWS, Tile};
 use vesica_crypto::weighted_xor_sum::{BLOCKS, SeedStreams, TileRow};
 use zeroize::Zeroize;
 
-use crate::Error;
+use crate::error::Error;
 use crate::pprf::{Shape, Trees};
 use crate::security::{Security, SecurityModel};
 

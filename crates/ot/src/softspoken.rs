@@ -57,10 +57,12 @@ use zeroize::Zeroize;
 use crate::base::cache::{self, Chosen, LEAST_LEVEL};
 use crate::base::{chosen_blocks, pairs_of_blocks};
 use crate::consistency::{Check, CheckLabels, HASH};
+use crate::cot::{CotReceiver, CotSender};
+use crate::error::Error;
 use crate::security::{Security, SecurityModel};
+use crate::seed::Seed;
 use crate::small_field;
 pub use crate::small_field::Width;
-use crate::{CotReceiver, CotSender, Error, Seed};
 
 #[cfg(any(test, feature = "testing"))]
 pub mod cheating;

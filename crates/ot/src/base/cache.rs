@@ -46,7 +46,8 @@ use vesica_crypto::hash::{Context, Label, Oracle};
 use zeroize::Zeroizing;
 
 use super::{masny_rindal, naor_pinkas, semi_honest};
-use crate::{Error, Seed};
+use crate::error::Error;
+use crate::seed::Seed;
 
 /// Domains of the strings.
 const RUN: u8 = 0;

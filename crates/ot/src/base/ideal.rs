@@ -5,7 +5,8 @@ use vesica_channel::Channel;
 use vesica_crypto::hash::{Context, Label};
 
 use super::bit;
-use crate::{Error, Seed};
+use crate::error::Error;
+use crate::seed::Seed;
 
 /// Both strings of `count` OTs.
 ///

@@ -33,7 +33,8 @@ use vesica_crypto::hash::{Context, Label, Oracle};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::bit;
-use crate::{Error, Seed};
+use crate::error::Error;
+use crate::seed::Seed;
 
 /// Bytes of the sender's message.
 #[must_use]

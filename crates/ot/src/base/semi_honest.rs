@@ -40,7 +40,8 @@ use vesica_crypto::hash::{Context, Label, Oracle};
 use zeroize::Zeroizing;
 
 use super::bit;
-use crate::{Error, Seed};
+use crate::error::Error;
+use crate::seed::Seed;
 
 type G = Ristretto255;
 type Element = <G as Group>::Element;

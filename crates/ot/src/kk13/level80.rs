@@ -95,7 +95,7 @@ impl Code<2> for Concatenated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nco::testing::{check_groups, check_parties_agree, codewords, distance};
+    use crate::nco::tests::{check_groups, check_parties_agree, codewords, distance};
 
     #[test]
     fn any_two_codewords_differ_in_80_places_or_more() {

@@ -137,7 +137,7 @@ fn block(bytes: &[u8]) -> Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Error;
+    use crate::error::Error;
     use crate::small_field::cheating::digit;
     use crate::small_field::tests::{context, deal_from};
     use crate::softspoken::Sender;

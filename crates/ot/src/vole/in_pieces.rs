@@ -45,10 +45,11 @@ use super::receiver::{Noise, draw_points, path_ots};
 use super::sender::Grower;
 use super::value::{Bit, Value};
 use crate::base::bit;
+use crate::cot::{CotReceiver, CotSender};
 use crate::derandomized;
+use crate::error::Error;
 use crate::security::{Security, SemiHonest};
 use crate::softspoken::{self, Choices};
-use crate::{CotReceiver, CotSender, Error};
 
 /// Pieces of a group: bits of a byte.
 const GROUP: usize = u8::BITS as usize;

@@ -26,9 +26,11 @@ use super::pieces::{compressed, compressed_kept, compressed_last, grown};
 use super::plan::{AnyCode, Plan, WIDTH};
 use super::value::{Covers, Value};
 use crate::base::{chosen_blocks, masny_rindal};
+use crate::cot::CotSender;
+use crate::error::Error;
 use crate::security::{Malicious, Security, SecurityModel, SemiHonest};
+use crate::small_field;
 use crate::softspoken::{self, Choices};
-use crate::{CotSender, Error, small_field};
 
 /// The label of the base OTs, on both sides.
 pub(super) const BASE: Label = Label::new("vole: base OT");

@@ -9,7 +9,7 @@ use vesica_crypto::memory::Wiped;
 use super::plan::Plan;
 use super::value::{CheckedValue, Covers, Value};
 use super::{receiver, sender};
-use crate::Error;
+use crate::error::Error;
 use crate::security::{Malicious, Security, SemiHonest};
 
 /// How either party of a VOLE over values V gets from its answer to the state in which it may expand.

@@ -6,7 +6,7 @@ use vesica_crypto::prg::Prg;
 
 use super::sender::Secrets;
 use super::*;
-use crate::Error;
+use crate::error::Error;
 use crate::security::{Malicious, Profile, Security, SemiHonest};
 use crate::small_field::tests::{context, deal};
 

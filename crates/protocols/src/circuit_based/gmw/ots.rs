@@ -24,7 +24,7 @@ use vesica_channel::Channel;
 use vesica_circuit::gmw::Demand;
 use vesica_crypto::hash::{Context, Label};
 use vesica_ot::base::cache::{self, BaseOtCache, Chosen};
-use vesica_ot::base::reversed;
+use vesica_ot::reversed;
 use vesica_ot::security::{Profile, Security, SemiHonest};
 use vesica_ot::softspoken::{self, Choices, Width};
 use vesica_ot::vole::in_pieces::{self, Rooms};

@@ -1,7 +1,7 @@
 //! Base OTs in the other direction, from an extension: its receiver becomes the receiver of the base OTs.
 //!
 //! A protocol that takes OTs in both directions makes base OTs by group operations for one of them, or keeps them
-//! ([`cache`](super::cache)), and takes those of the other direction from the first rows of the first extension.
+//! ([`cache`](crate::base::cache)), and takes those of the other direction from the first rows of the first extension.
 //!
 //! ```text
 //! receiver: c_i ←$ {0,1}, t_i            sender: q_i, Δ          q_i = t_i ⊕ c_i·Δ
@@ -17,9 +17,11 @@ use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::memory::Wiped;
 use zeroize::Zeroizing;
 
-use super::cache::Chosen;
+use crate::base::cache::Chosen;
+use crate::cot::{CotReceiver, CotSender};
+use crate::error::Error;
 use crate::random::{OtPads, add_delta};
-use crate::{CotReceiver, CotSender, Error, Seed};
+use crate::seed::Seed;
 
 /// The receiver's side, with random choices. The label serves nothing else under this context.
 ///
