@@ -4,6 +4,7 @@
 use vesica_crypto::hash::Context;
 use vesica_encode::items::Items;
 
+use crate::attached::Attached;
 pub(crate) use crate::cost::POSITIONS;
 pub use crate::cost::{Gates, Memory, Message, Shape};
 use crate::error::{Error, Misuse};
@@ -11,7 +12,7 @@ use crate::outcome::{Outcome, Pairs, Pending};
 use crate::parameters::{Parameters, Profile, Security, Supported, Variant};
 use crate::positions;
 use crate::protocol::{Ctx, HelperCtx, Learns, NoProgress, Participant, Role, Run, Sizes, Step};
-use crate::results::{Attached, ResultName};
+use crate::results::ResultName;
 
 /// Whether a protocol may be taken without being asked for by name, or at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

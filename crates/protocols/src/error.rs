@@ -6,7 +6,7 @@ use vesica_encode::items::{Encoding, ItemsError};
 use vesica_encode::okvs;
 use vesica_encode::sorted::SortedError;
 
-use crate::protocol::Participant;
+use crate::participants::Participant;
 use crate::results::ResultName;
 
 /// A protocol run that did not end with a result.

@@ -29,6 +29,7 @@
 
 #![forbid(unsafe_code)]
 
+mod attached;
 mod cost;
 mod entry;
 mod error;
@@ -37,7 +38,7 @@ mod mask_lists;
 mod masks;
 mod outcome;
 mod overlap;
-mod parameters;
+mod participants;
 mod positions;
 mod protocol;
 mod results;
@@ -47,6 +48,7 @@ pub mod circuit_based;
 pub mod masks;
 pub mod oprf;
 pub mod ot_based;
+pub mod parameters;
 pub mod public_key;
 pub mod registry;
 pub mod server_aided;
@@ -54,6 +56,7 @@ pub mod server_aided;
 pub mod testing;
 pub mod vole_based;
 
+pub use attached::{Attached, MatchedPayloads, Payloads};
 pub use error::{Error, Misbehaviour, Misuse};
 pub use local::run_local;
 pub use masks::MaskWidth;
@@ -62,9 +65,6 @@ pub use parameters::{
     DEFAULT_LEVEL, MOST_STATISTICAL_SECURITY, Parameters, Profile, STATISTICAL_SECURITY, Security, Supported,
     Unsupported, Variant, encoding_for,
 };
-pub use protocol::{
-    Ctx, HelperCtx, Learns, NoProgress, Participant, Phase, Progress, Role, Run, Sizes, Step,
-};
-pub use results::{
-    Attached, MOST_PAYLOAD_BYTES, MOST_SUMS, MatchedPayloads, Noise, Payloads, ResultKind, ResultName,
-};
+pub use participants::{Learns, Participant, Role, Sizes};
+pub use protocol::{Ctx, HelperCtx, NoProgress, Phase, Progress, Run, Step};
+pub use results::{MOST_PAYLOAD_BYTES, MOST_SUMS, Noise, ResultKind, ResultName};

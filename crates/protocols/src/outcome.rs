@@ -2,10 +2,11 @@
 
 use vesica_encode::items::{Items, Matches};
 
+use crate::attached::{MatchedPayloads, Payloads};
 use crate::error::{Error, Misuse};
 use crate::parameters::Parameters;
 use crate::protocol::{Phase, Role, Run};
-use crate::results::{MatchedPayloads, Payloads, ResultKind};
+use crate::results::ResultKind;
 
 /// A party's result.
 ///

@@ -143,19 +143,19 @@ macro_rules! variants {
         }
 
         impl $Forms {
-            $vis const VARIANTS: &'static [$crate::Variant] = &[$($crate::Variant { name: $name, what: $what }),+];
+            $vis const VARIANTS: &'static [$crate::parameters::Variant] = &[$($crate::parameters::Variant { name: $name, what: $what }),+];
 
             /// What a run with this form has in its parameters.
             #[cfg(test)]
             #[allow(dead_code, reason = "not every protocol's tests ask for it")]
-            $vis fn variant(self) -> Option<&'static $crate::Variant> {
+            $vis fn variant(self) -> Option<&'static $crate::parameters::Variant> {
                 (self as usize).checked_sub(1).map(|at| &Self::VARIANTS[at])
             }
 
             /// The form of a run.
-            $vis fn of(parameters: &$crate::Parameters) -> Self {
+            $vis fn of(parameters: &$crate::parameters::Parameters) -> Self {
                 match parameters.variant {
-                    $(Some($crate::Variant { name: $name, .. }) => Self::$Form,)+
+                    $(Some($crate::parameters::Variant { name: $name, .. }) => Self::$Form,)+
                     _ => Self::$Standard,
                 }
             }

@@ -16,12 +16,13 @@ use vesica_crypto::hash::Oracle;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates};
 use vesica_ot::base::cache::BaseOtCache;
 
+use crate::attached::Attached;
 use crate::entry::{Entry, Shape};
 use crate::error::Error;
 use crate::outcome::{Outcome, Pending};
 use crate::parameters::{Parameters, Security};
 use crate::protocol::{Ctx, HelperCtx, Learns, NoProgress, Progress, Role, Run, Sizes};
-use crate::results::{Attached, Noise, ResultKind};
+use crate::results::{Noise, ResultKind};
 
 mod ideal_group;
 #[cfg(test)]

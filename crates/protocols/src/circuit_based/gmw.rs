@@ -21,11 +21,11 @@ use vesica_ot::vole::WIDTH;
 use vesica_ot::{CotReceiver, CotSender};
 
 use super::{Circuit, party};
+use crate::attached::Attached;
 use crate::entry::{Entry, Gates, Message, Roles, Shape};
 use crate::error::Error;
 use crate::parameters::{Parameters, variants};
 use crate::protocol::{Ctx, NoProgress, Phase, Role, Run};
-use crate::results::Attached;
 use ots::{Iknp, Source};
 
 variants! {

@@ -73,6 +73,7 @@ use super::gmw::ots::Source;
 use super::gmw::{OnShares, Shares, evaluate_over};
 use super::phasing::Comparisons;
 use super::{audit, inputs, receiver_result, returned};
+use crate::attached::Attached;
 use crate::entry::{Entry, Roles, Shape};
 use crate::error::{Error, Misuse};
 use crate::masks::MaskWidth;
@@ -84,7 +85,7 @@ use crate::oprf::vole::{Functions, Oprf, Setup};
 use crate::outcome::{Outcome, Pending};
 use crate::parameters::{Parameters, Profile, Security, variants};
 use crate::protocol::{Ctx, Learns, Phase, Role, Run, Sizes};
-use crate::results::{Attached, ResultKind, ResultName};
+use crate::results::{ResultKind, ResultName};
 
 variants! {
     /// Where the OTs come from.

@@ -44,6 +44,7 @@ use vesica_crypto::block::Block;
 use vesica_encode::items::Items;
 use vesica_ot::security::{Malicious, SemiHonest};
 
+use crate::attached::Attached;
 use crate::entry::{Entry, Roles};
 use crate::error::Error;
 use crate::oprf::vole::{Oprf, Proofs, Setup};
@@ -52,7 +53,7 @@ use crate::outcome::{Outcome, Pending};
 use crate::parameters::{Profile, Security};
 use crate::positions;
 use crate::protocol::{Ctx, Learns, Phase, Role, Run};
-use crate::results::{Attached, ResultName};
+use crate::results::ResultName;
 use costs::max_malicious_items;
 use sorted_masks::{IndexedMasks, OutgoingMasks};
 

@@ -4,7 +4,8 @@
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use crate::registry::{Entry, Message, Security, Shape};
+use crate::entry::{Entry, Message, Shape};
+use crate::parameters::Security;
 use crate::testing::{
     Case, DIRECTIONS, Planted, each, items, lying_wire, planted, planted_for, play_role, run_keeping,
     run_over, run_pair, shape, usual, ways,

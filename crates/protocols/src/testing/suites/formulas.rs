@@ -4,7 +4,7 @@
 //! Evaluated is what is written in the sizes n_r and n_s, ℓ, κ, σ and the matches k alone. A formula with
 //! names of its own protocol is passed over.
 
-use crate::registry::{Entry, Shape};
+use crate::entry::{Entry, Shape};
 use crate::testing::ways;
 use crate::{Learns, MaskWidth, Parameters, Sizes};
 

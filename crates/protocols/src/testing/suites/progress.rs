@@ -3,7 +3,7 @@
 
 use std::sync::Mutex;
 
-use crate::registry::Entry;
+use crate::entry::Entry;
 use crate::testing::{Case, planted_for, run_watched, shape, ways};
 use crate::{Phase, Progress, Role};
 use vesica_channel::memory;

@@ -5,7 +5,7 @@
 //! digests settles that. So a run counts as caught when a role ends in an error, or the ends disagree about
 //! what was sent. The malicious runs are also held to what the protocol itself sees, with no digests.
 
-use crate::registry::{Entry, Shape};
+use crate::entry::{Entry, Shape};
 use crate::testing::{
     Case, DIRECTIONS, Ended, Planted, Tampering, Target, Wire, each, lying_wire, planted_for, run_over,
     run_over_links,

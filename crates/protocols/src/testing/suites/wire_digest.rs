@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::registry::{Entry, Shape};
+use crate::entry::{Entry, Shape};
 use crate::testing::{Case, planted_for, result_ways, run_for_result, run_pair, ways};
 use crate::{Attached, Learns, Payloads, ResultKind, Sizes};
 use vesica_channel::memory;

@@ -32,11 +32,12 @@ use vesica_crypto::memory::Wiped;
 use vesica_crypto::par;
 use vesica_encode::items::Items;
 
+use crate::attached::{MatchedPayloads, Payloads};
 use crate::error::Error;
 use crate::oprf::vole::Proofs;
 use crate::outcome::Outcome;
 use crate::protocol::Run;
-use crate::results::{MatchedPayloads, Payloads, ResultKind};
+use crate::results::ResultKind;
 
 /// Bytes of blocks that are handled between two calls of the channel: about that many.
 const CHUNK: usize = 1 << 18;
