@@ -8,25 +8,8 @@
 //! | [`phasing`] | whether the receiver's item of each bin is one of the sender's in that bin |
 //! | [`sort_compare_shuffle`] | the items that both have, by merging sorted lists |
 
-use std::ops::Range;
-
-use crate::bits::Bits;
-use crate::engine::Input;
-use crate::wires::Wires;
-
 pub mod aggregate;
 pub mod bitwise_and;
 pub mod pairwise;
 pub mod phasing;
 pub mod sort_compare_shuffle;
-
-/// A range of all rows of an input; `bits` holds them if they are known.
-fn part<'a>(input: Input<'_>, range: Range<usize>, bits: &'a mut Vec<Bits>) -> Input<'a> {
-    match input {
-        Input::Known(rows) => {
-            *bits = rows.iter().map(|row| row.slice(range.clone())).collect();
-            Input::Known(bits)
-        }
-        Input::Hidden { rows, .. } => Input::Hidden { rows, len: range.len() },
-    }
-}

@@ -33,6 +33,7 @@ mod error;
 pub mod gadgets;
 pub mod gmw;
 pub mod networks;
+mod pieces;
 mod shares;
 pub mod shuffle;
 mod wires;

@@ -16,12 +16,13 @@
 //! |---|---|
 //! | [`count`] | n less the ones in the binary form of n |
 //! | [`at_least`] | at most ⌊log2 n⌋ + 1 more |
-//! | [`sum`] | 64·n, and about one a bit for the sum: [`sum_ands`] |
+//! | [`sum`] | 64·n, and about one a bit for the sum |
 
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::gadgets::counter::{self, Counter};
 use crate::gadgets::equality::all;
+use crate::pieces::{pieces, slices};
 use crate::wires::Wires;
 
 /// Bits of a value.
@@ -38,8 +39,8 @@ pub fn count<E: Engine>(engine: &mut E, matches: &E::Wires) -> Result<Vec<E::Wir
 }
 
 /// AND gates of [`count`] for so many wires.
-#[must_use]
-pub fn count_ands(wires: u64) -> u64 {
+#[cfg(test)]
+fn count_ands(wires: u64) -> u64 {
     counter::ands(wires)
 }
 
@@ -60,8 +61,8 @@ pub fn at_least<E: Engine>(engine: &mut E, matches: &E::Wires, least: u64) -> Re
 }
 
 /// AND gates of [`at_least`] for so many wires.
-#[must_use]
-pub fn at_least_ands(wires: u64, least: u64) -> u64 {
+#[cfg(test)]
+fn at_least_ands(wires: u64, least: u64) -> u64 {
     match least.checked_sub(1) {
         Some(less) if least <= wires => counter::ands(wires) + counter::exceeds_ands(wires, less),
         _ => 0,
@@ -91,10 +92,8 @@ pub fn sum<E: Engine>(
 ) -> Result<Sum<E::Wires>, Error> {
     assert_eq!(values.len(), VALUE_BITS, "values of 64 bits");
     let mut counter = Counter::default();
-    let chunk = engine.chunk().max(1);
-    for start in (0..matches.len()).step_by(chunk) {
-        let piece = start..start.saturating_add(chunk).min(matches.len());
-        let values: Vec<_> = values.iter().map(|row| row.slice(piece.clone())).collect();
+    for piece in pieces(engine, matches.len()) {
+        let values = slices(values, piece.clone());
         let matching = engine.and_all(&matches.slice(piece), &values)?;
         for (bit, row) in matching.iter().enumerate() {
             counter.add_weighted(engine, bit, row)?;
@@ -114,8 +113,8 @@ pub fn sum<E: Engine>(
 /// AND gates of [`sum`] for so many values: 64 a value to select it; ⌊m/2⌋ for the m wires of each weight, as
 /// many of which go on to the next; and where the sum can overflow, one for each bit of the result and of
 /// those above but one.
-#[must_use]
-pub fn sum_ands(values: u64) -> u64 {
+#[cfg(test)]
+fn sum_ands(values: u64) -> u64 {
     let (mut carries, mut adders, mut width) = (0, 0, 0);
     for weight in 0.. {
         let wires = carries + if weight < VALUE_BITS { values } else { 0 };

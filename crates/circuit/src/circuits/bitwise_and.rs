@@ -4,10 +4,9 @@
 //!
 //! Cost: 2^σ AND gates of depth 1, each with a private bit of the sender; 2^σ input bits of the receiver.
 
-use super::part;
 use crate::engine::{Engine, Input, Party};
 use crate::error::Error;
-use crate::wires::Wires;
+use crate::pieces::{and_private, batches, part};
 
 /// Numbers whose input wires are held at a time.
 const BATCH: usize = 1 << 20;
@@ -34,21 +33,12 @@ pub fn bitwise_and<E: Engine>(
 ) -> Result<(), Error> {
     let domain = receiver.row_len();
     assert_eq!((receiver.rows(), sender.rows(), sender.row_len()), (1, 1, domain), "a row of each party");
-    let chunk = engine.chunk().max(1);
-    let batch = BATCH.max(chunk);
-    for start in (0..domain).step_by(batch) {
-        let range = start..start.saturating_add(batch).min(domain);
-        let (mut mine, mut theirs) = (Vec::new(), Vec::new());
-        let receiver =
-            engine.input(Party::Receiver, part(receiver, range.clone(), &mut mine))?.swap_remove(0);
-        let mut matches = engine.constant(false, receiver.len());
-        for at in (0..receiver.len()).step_by(chunk) {
-            let piece = at..at.saturating_add(chunk).min(receiver.len());
-            let sender = part(sender, start + piece.start..start + piece.end, &mut theirs);
-            let gates = engine.and_private(Party::Sender, sender, &[receiver.slice(piece)])?;
-            matches.write(at, &gates[0]);
-        }
-        each(engine, matches)?;
+    for batch in batches(engine, domain, BATCH) {
+        let (mine, theirs) = (part(receiver, batch.clone()), part(sender, batch));
+        let numbers = engine.input(Party::Receiver, mine.as_input())?;
+        // HEK12 §3: an AND for each number.
+        let mut matches = and_private(engine, Party::Sender, theirs.as_input(), &numbers)?;
+        each(engine, matches.swap_remove(0))?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use std::ops::Range;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::gadgets::equality::equal;
+use crate::pieces::{at_once, in_pieces, ranges};
 use crate::wires::Wires;
 
 /// Pairs that are compared at a time, at most: what an engine that takes whole layers must hold.
@@ -24,8 +25,8 @@ pub fn ands(receiver: u64, sender: u64, sigma: u64) -> u64 {
 
 /// AND gates that HEK12 Table 1 expects with early reveal, for sets of n items of which `both` are in the
 /// intersection: ((2n - n̂)² + n̂)·(σ - 1)/4.
-#[must_use]
-pub fn expected_ands(n: u64, both: u64, sigma: u64) -> f64 {
+#[cfg(test)]
+fn expected_ands(n: u64, both: u64, sigma: u64) -> f64 {
     let twice = (2 * n - both) as f64;
     (twice * twice + both as f64) * (sigma as f64 - 1.0) / 4.0
 }
@@ -59,13 +60,10 @@ pub fn pairwise<E: Engine>(
         return Ok(matches);
     }
     // A tile is some items of the receiver against a run of the sender's.
-    let tile = engine.chunk().clamp(1, BATCH);
+    let tile = at_once(engine, BATCH);
     let run = tile.min(senders);
-    let items = (tile / run).min(receivers);
-    for first in (0..receivers).step_by(items) {
-        let items = first..(first + items).min(receivers);
-        for start in (0..senders).step_by(run) {
-            let run = start..(start + run).min(senders);
+    for items in ranges(0..receivers, tile / run) {
+        for run in ranges(0..senders, run) {
             compare_tile(engine, (receiver, items.clone()), (sender, run), &mut matches)?;
         }
     }
@@ -85,15 +83,11 @@ pub fn compare<E: Engine>(
     sender: &[E::Wires],
     pairs: &[(u32, u32)],
 ) -> Result<E::Wires, Error> {
-    let mut same = engine.constant(false, pairs.len());
-    let chunk = engine.chunk().clamp(1, BATCH);
-    for (at, pairs) in (0..).step_by(chunk).zip(pairs.chunks(chunk)) {
-        let (left, right): (Vec<u32>, Vec<u32>) = pairs.iter().copied().unzip();
-        let left: Vec<_> = receiver.iter().map(|row| row.gather(&left)).collect();
-        let right: Vec<_> = sender.iter().map(|row| row.gather(&right)).collect();
-        same.write(at, &equal(engine, &left, &right)?);
-    }
-    Ok(same)
+    let mut same = in_pieces(engine, (pairs.len(), BATCH), 1, |engine, piece| {
+        let (left, right): (Vec<u32>, Vec<u32>) = pairs[piece].iter().copied().unzip();
+        Ok(vec![equal(engine, &gathered(receiver, &left), &gathered(sender, &right))?])
+    })?;
+    Ok(same.swap_remove(0))
 }
 
 /// Compares some items of the receiver with a run of the sender's, and adds what holds to the matches.
@@ -107,9 +101,7 @@ fn compare_tile<E: Engine>(
         items.clone().flat_map(|i| run.clone().map(move |j| of(i, j) as u32)).collect()
     };
     let (left, right) = (each(|i, _| i), each(|_, j| j));
-    let left: Vec<_> = receiver.iter().map(|row| row.gather(&left)).collect();
-    let right: Vec<_> = sender.iter().map(|row| row.gather(&right)).collect();
-    let same = equal(engine, &left, &right)?;
+    let same = equal(engine, &gathered(receiver, &left), &gathered(sender, &right))?;
     let mut of_run = matches.sender.slice(run.clone());
     for (i, item) in items.enumerate() {
         let of_item = same.slice(i * run.len()..(i + 1) * run.len());
@@ -120,6 +112,11 @@ fn compare_tile<E: Engine>(
     }
     matches.sender.write(run.start, &of_run);
     Ok(())
+}
+
+/// The wires at these positions of all rows.
+fn gathered<W: Wires>(rows: &[W], positions: &[u32]) -> Vec<W> {
+    rows.iter().map(|row| row.gather(positions)).collect()
 }
 
 /// The ⊕ of all wires of a row that is not empty.

@@ -33,6 +33,7 @@ use crate::bits::{Bits, rows};
 use crate::engine::{Engine, Input, Party};
 use crate::error::Error;
 use crate::gadgets::equality;
+use crate::pieces::ranges;
 use crate::wires::Wires;
 
 /// About so many wires of the receiver are put in by one call, where the engine does not want all in one: a
@@ -227,20 +228,20 @@ fn compare<E: Engine>(
 ) -> Result<E::Wires, Error> {
     let mut matches = engine.constant(false, table.bins);
     let ((bins_at_once, slots_at_once), bits) = (table.piece(engine.chunk()), table.bits);
-    for stretch in pieces(0..table.bins, table.stretch(engine.chunk())) {
+    for stretch in ranges(0..table.bins, table.stretch(engine.chunk())) {
         let own = receiver.as_ref().map(|own| rows(&own(stretch.clone()), bits));
         let numbers = put_in(engine, Party::Receiver, own, bits, stretch.len())?;
-        for bins in pieces(stretch.clone(), bins_at_once) {
+        for bins in ranges(stretch.clone(), bins_at_once) {
             let of_piece = bins.start - stretch.start..bins.end - stretch.start;
             let numbers: Vec<E::Wires> = numbers.iter().map(|row| row.slice(of_piece.clone())).collect();
             let mut any = engine.constant(false, bins.len());
-            for slots in pieces(0..table.load, slots_at_once) {
+            for slots in ranges(0..table.load, slots_at_once) {
                 let own = sender.as_ref().map(|own| rows(&own(bins.clone(), slots.clone()), bits));
                 let theirs = put_in(engine, Party::Sender, own, bits, bins.len() * slots.len())?;
                 let copies: Vec<_> = numbers.iter().map(|row| Wires::join(&vec![row; slots.len()])).collect();
                 let equal = equality::equal(engine, &copies, &theirs)?;
                 // At most one of a bin's numbers is equal: XOR is OR.
-                for of_slot in pieces(0..equal.len(), bins.len()) {
+                for of_slot in ranges(0..equal.len(), bins.len()) {
                     any = engine.xor(&any, &equal.slice(of_slot));
                 }
             }
@@ -262,11 +263,6 @@ fn put_in<E: Engine>(
         Some(own) => engine.input(owner, Input::Known(&own)),
         None => engine.input(owner, Input::Hidden { rows, len }),
     }
-}
-
-/// `all` in pieces of `size`, but for the last.
-fn pieces(all: Range<usize>, size: usize) -> impl Iterator<Item = Range<usize>> {
-    all.clone().step_by(size.max(1)).map(move |first| first..all.end.min(first.saturating_add(size)))
 }
 
 #[cfg(test)]

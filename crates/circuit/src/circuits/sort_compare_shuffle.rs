@@ -23,12 +23,12 @@
 
 use std::ops::Range;
 
-use super::part;
 use crate::bits::Bits;
 use crate::engine::{Engine, Input, Party};
 use crate::error::Error;
 use crate::gadgets::adder::add_private;
 use crate::gadgets::select::duplicate;
+use crate::pieces::{batches, in_pieces, part, slices};
 use crate::wires::Wires;
 use crate::{networks, shuffle};
 
@@ -121,13 +121,7 @@ pub struct Selected<W> {
 pub fn select<E: Engine>(engine: &mut E, sorted: &[E::Wires]) -> Result<Selected<E::Wires>, Error> {
     assert!(!sorted.is_empty(), "items have bits");
     let len = sorted[0].len();
-    let mut selected = Selected {
-        matches: engine.constant(false, len / 2),
-        values: vec![engine.constant(false, len / 2); sorted.len()],
-    };
-    let chunk = engine.chunk().max(1);
-    for start in (0..len / 2).step_by(chunk) {
-        let slots = start..start.saturating_add(chunk).min(len / 2);
+    let mut found = in_pieces(engine, (len / 2, usize::MAX), 1 + sorted.len(), |engine, slots| {
         let all = |slots: Range<usize>, offset: usize| -> Vec<E::Wires> {
             let positions: Vec<u32> = slots.map(|slot| (2 * slot + offset) as u32).collect();
             sorted.iter().map(|row| row.gather(&positions)).collect()
@@ -136,11 +130,11 @@ pub fn select<E: Engine>(engine: &mut E, sorted: &[E::Wires]) -> Result<Selected
         let with_right = slots.start..slots.end.min((len - 1) / 2);
         let (left, middle, right) = (all(slots.clone(), 0), all(slots, 1), all(with_right, 2));
         let matches = duplicate(engine, &left, &middle, &right)?;
-        let values = engine.and_all(&matches, &middle)?;
-        selected.matches.write(start, &matches);
-        selected.values.iter_mut().zip(&values).for_each(|(row, part)| row.write(start, part));
-    }
-    Ok(selected)
+        let mut found = engine.and_all(&matches, &middle)?;
+        found.insert(0, matches);
+        Ok(found)
+    })?;
+    Ok(Selected { matches: found.remove(0), values: found })
 }
 
 /// Gives `each` the sums of slots and masks, in order and batch by batch: rows of a bit more than the masks
@@ -160,18 +154,12 @@ pub fn add_masks<E: Engine>(
 ) -> Result<(), Error> {
     let slots = values.first().map_or(0, Wires::len);
     assert!(masks.row_len() == slots, "a mask for each slot");
-    let chunk = engine.chunk().max(1);
-    let batch = BATCH.max(chunk);
-    for first in (0..slots).step_by(batch) {
-        let len = batch.min(slots - first);
-        let mut sums = vec![engine.constant(false, len); masks.rows() + 1];
-        for at in (0..len).step_by(chunk) {
-            let range = first + at..first + at.saturating_add(chunk).min(len);
-            let mut bits = Vec::new();
-            let value: Vec<_> = values.iter().map(|row| row.slice(range.clone())).collect();
-            let sum = add_private(engine, owner, part(masks, range, &mut bits), &value)?;
-            sums.iter_mut().zip(&sum).for_each(|(row, part)| row.write(at, part));
-        }
+    for batch in batches(engine, slots, BATCH) {
+        let values = slices(values, batch.clone());
+        let sums = in_pieces(engine, (batch.len(), usize::MAX), masks.rows() + 1, |engine, piece| {
+            let masks = part(masks, batch.start + piece.start..batch.start + piece.end);
+            add_private(engine, owner, masks.as_input(), &slices(&values, piece))
+        })?;
         each(engine, sums)?;
     }
     Ok(())

@@ -16,6 +16,7 @@
 
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::pieces::{at_once, pieces};
 use crate::wires::Wires;
 
 /// Counts ones by full adders. Rows may come one after the other; what has come is added up in pieces of the
@@ -99,10 +100,9 @@ impl<W: Wires> Counter<W> {
         lowest: usize,
         row: &W,
     ) -> Result<(), Error> {
-        let chunk = engine.chunk().max(1);
-        for start in (0..row.len()).step_by(chunk) {
-            let end = start.saturating_add(chunk).min(row.len());
-            self.column(lowest).push(row.slice(start..end));
+        let chunk = at_once(engine, usize::MAX);
+        for piece in pieces(engine, row.len()) {
+            self.column(lowest).push(row.slice(piece));
             // Each weight passes on carries as soon as they fill a piece.
             let mut weight = lowest;
             while weight < self.columns.len() && self.columns[weight].len >= chunk.saturating_mul(3) {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::{Exchange, Run};
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::pieces::{at_once, ranges};
 use crate::wires::Wires;
 
 /// Runs of so many wires on average are copied as ranges; of shorter ones, wires are picked one by one.
@@ -18,7 +19,7 @@ pub(crate) fn layer<E: Engine>(
     runs: impl Iterator<Item = Run>,
     exchange: &mut Exchange<'_, E>,
 ) -> Result<(), Error> {
-    let chunk = engine.chunk().max(1);
+    let chunk = at_once(engine, usize::MAX);
     let mut group = Vec::new();
     let mut pairs = 0;
     for run in runs {
@@ -32,8 +33,9 @@ pub(crate) fn layer<E: Engine>(
             group.push(run);
             continue;
         }
-        for at in (0..run.len).step_by(chunk) {
-            let piece = Run { low: run.low + at, high: run.high + at, len: chunk.min(run.len - at) };
+        for piece in ranges(0..run.len, chunk) {
+            let (low, high) = (run.low + piece.start, run.high + piece.start);
+            let piece = Run { low, high, len: piece.len() };
             by_ranges(engine, rows, 0, &[piece], exchange)?;
         }
     }
