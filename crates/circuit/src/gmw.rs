@@ -166,6 +166,7 @@ impl<'a> Gmw<'a> {
     }
 
     /// Sets how an AND of one bit with many is computed; both parties have to agree.
+    #[cfg(any(test, feature = "testing"))]
     #[must_use]
     pub fn with_multiplexers(self, multiplexers: Multiplexers) -> Self {
         Gmw { multiplexers, ..self }

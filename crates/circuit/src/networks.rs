@@ -142,8 +142,8 @@ pub fn sort_sorters(n: u64) -> u64 {
 }
 
 /// Stages of [`sort`] for n numbers: k(k + 1)/2 with k = ⌈log2 n⌉.
-#[must_use]
-pub fn sort_stages(n: u64) -> u32 {
+#[cfg(test)]
+fn sort_stages(n: u64) -> u32 {
     let k = merge_stages(n);
     k * (k + 1) / 2
 }

@@ -1,11 +1,10 @@
-//! Selection by a bit: multiplexer, conditional swap, 2-sorter, duplicate selection.
+//! Selection by a bit: multiplexer, 2-sorter, duplicate selection.
 //!
 //! | gadget | AND gates, numbers of σ bits | HEK12 |
 //! |---|---|---|
-//! | [`select`], [`swap_if`] | σ | Figure 3 |
-//! | [`two_sorter`] | 2σ with [`greater`](super::greater_than::greater) | Figure 2(c) |
-//! | [`dup_select_2`] | 2σ - 1 | Figure 5(a) |
-//! | [`dup_select_3`] | 3σ - 1 | Figure 5(b) |
+//! | [`select`] | σ | Figure 3 |
+//! | [`sorter_differences`] | 2σ with [`greater`](super::greater_than::greater) | Figure 2(c) |
+//! | [`duplicate`], and a product | 3σ - 1 | Figure 5(b) |
 //!
 //! Of three neighbours in a merged list at most one pair is equal, so the ∨ of [`duplicate`] could be a ⊕,
 //! which is free. It stays a gate, as in the paper: then a party that repeats an item loses no match by it.
@@ -17,6 +16,7 @@ use crate::error::Error;
 use crate::wires::Wires;
 
 /// Two numbers of each instance.
+#[cfg(any(test, feature = "testing"))]
 pub type Pair<W> = (Vec<W>, Vec<W>);
 
 /// `set` where the condition holds, `unset` elsewhere: u ⊕ (c ∧ (s ⊕ u)).
@@ -34,23 +34,6 @@ pub fn select<E: Engine>(
 ) -> Result<Vec<E::Wires>, Error> {
     let differences = differences_if(engine, condition, set, unset)?;
     Ok(xor_all(engine, unset, &differences))
-}
-
-/// (b, a) where the condition holds, (a, b) elsewhere, with one gate for a bit of both.
-///
-/// # Errors
-/// As [`Engine::and`].
-///
-/// # Panics
-/// If the numbers have not the same number of bits.
-pub fn swap_if<E: Engine>(
-    engine: &mut E,
-    condition: &E::Wires,
-    a: &[E::Wires],
-    b: &[E::Wires],
-) -> Result<Pair<E::Wires>, Error> {
-    let differences = differences_if(engine, condition, a, b)?;
-    Ok((xor_all(engine, a, &differences), xor_all(engine, b, &differences)))
 }
 
 /// a ⊕ b where the condition holds, zero elsewhere: added to both numbers, it exchanges them there.
@@ -71,6 +54,7 @@ fn differences_if<E: Engine>(
 ///
 /// # Panics
 /// If the numbers have no bits, or not the same number of bits.
+#[cfg(any(test, feature = "testing"))]
 pub fn two_sorter<E: Engine>(
     engine: &mut E,
     greater: Greater<E>,
@@ -81,13 +65,13 @@ pub fn two_sorter<E: Engine>(
     Ok((xor_all(engine, a, &differences), xor_all(engine, b, &differences)))
 }
 
-/// What [`two_sorter`] adds to both numbers.
+/// What a 2-sorter adds to both numbers: a ⊕ b where a is the greater one, zero elsewhere.
 ///
 /// # Errors
 /// As [`Engine::and`].
 ///
 /// # Panics
-/// As [`two_sorter`].
+/// If the numbers have no bits, or not the same number of bits.
 pub fn sorter_differences<E: Engine>(
     engine: &mut E,
     greater: Greater<E>,
@@ -98,22 +82,6 @@ pub fn sorter_differences<E: Engine>(
     differences_if(engine, &swap, a, b)
 }
 
-/// a if a = b, else zero.
-///
-/// # Errors
-/// As [`Engine::and`].
-///
-/// # Panics
-/// If the numbers have no bits, or not the same number of bits.
-pub fn dup_select_2<E: Engine>(
-    engine: &mut E,
-    a: &[E::Wires],
-    b: &[E::Wires],
-) -> Result<Vec<E::Wires>, Error> {
-    let same = equal(engine, a, b)?;
-    engine.and_all(&same, a)
-}
-
 /// b if a = b or b = c, else zero.
 ///
 /// # Errors
@@ -121,6 +89,7 @@ pub fn dup_select_2<E: Engine>(
 ///
 /// # Panics
 /// If the numbers have no bits, or not the same number of bits.
+#[cfg(any(test, feature = "testing"))]
 pub fn dup_select_3<E: Engine>(
     engine: &mut E,
     a: &[E::Wires],
@@ -187,16 +156,12 @@ mod tests {
         let mut engine = Clear::default();
         let (least, most) = two_sorter(&mut engine, greater, &x, &y).unwrap();
         let (least, most) = (numbers(&least), numbers(&most));
-        let (two, three) = (
-            numbers(&dup_select_2(&mut engine, &x, &y).unwrap()),
-            numbers(&dup_select_3(&mut engine, &x, &y, &z).unwrap()),
-        );
+        let three = numbers(&dup_select_3(&mut engine, &x, &y, &z).unwrap());
         let condition: Bits = (0..512).map(|i| i % 3 == 0).collect();
         let chosen = numbers(&select(&mut engine, &condition, &x, &y).unwrap());
         for i in 0..512 {
             let (a, b, c) = (a[i], b[i], c[i]);
             assert_eq!((least[i], most[i]), (a.min(b), a.max(b)));
-            assert_eq!(two[i], if a == b { a } else { 0 });
             assert_eq!(three[i], if a == b || b == c { b } else { 0 });
             assert_eq!(chosen[i], if i % 3 == 0 { a } else { b });
         }
@@ -216,7 +181,6 @@ mod tests {
             };
             ands(|count, a| drop(select(count, &a[0], a, a).unwrap()), sigma);
             ands(|count, a| drop(two_sorter(count, greater, a, a).unwrap()), 2 * sigma);
-            ands(|count, a| drop(dup_select_2(count, a, a).unwrap()), 2 * sigma - 1);
             ands(|count, a| drop(dup_select_3(count, a, a, a).unwrap()), 3 * sigma - 1);
         }
     }

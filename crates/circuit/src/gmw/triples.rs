@@ -112,7 +112,7 @@ pub enum Need {
     Strings(usize),
     /// Private triples of such strings, for bits of this party.
     Received(usize),
-    /// The same, for bits of the other party.
+    /// Private triples of such strings, for bits of the other party.
     Sent(usize),
 }
 
@@ -139,6 +139,7 @@ impl Demand {
     }
 
     /// The demand if an AND of one bit with many is computed bit by bit.
+    #[cfg(any(test, feature = "testing"))]
     #[must_use]
     pub fn without_strings(count: &Count) -> Self {
         Demand { bits: count.ands + count.private_ands, ..Demand::default() }
