@@ -19,8 +19,8 @@ pub struct Count {
     pub selects: u64,
     /// Those of the AND gates that belong to them.
     pub select_ands: u64,
-    /// The same instances of [`Engine::and_private`], of the receiver's and of the sender's bits, whatever the
-    /// number of values.
+    /// Instances of [`Engine::and_private`], of the receiver's and of the sender's bits, whatever the number of
+    /// values, counted in the same steps.
     pub private_selects: [u64; 2],
     /// AND gates one of whose inputs is a private bit of a party: [`Engine::and_private`].
     pub private_ands: u64,

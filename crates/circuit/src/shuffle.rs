@@ -122,7 +122,7 @@ impl Network<'_> {
         layer(engine, rows, outputs.into_iter(), &mut self.swaps(Side::Outputs, level))
     }
 
-    /// The same, with the swappers of all networks of a level in one layer.
+    /// Shuffles a block, with the swappers of all networks of a level in one layer.
     fn block<E: Engine>(
         &self,
         engine: &mut E,

@@ -204,7 +204,7 @@ impl Items {
         self.pad_within(to, PrefixRange::ALL, rng)
     }
 
-    /// The same with dummies whose first eight bytes are in that range.
+    /// Pads to `to` items, with dummies whose first eight bytes are in that range.
     fn pad_within(
         &mut self,
         to: usize,

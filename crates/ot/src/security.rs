@@ -14,7 +14,7 @@ mod sealed {
 
 /// A security model as a type parameter: [`SemiHonest`] or [`Malicious`], and no other.
 pub trait SecurityModel: sealed::Sealed + Send + Sync + 'static {
-    /// The same model as a value.
+    /// This model as a value.
     const SECURITY: Security;
 
     /// The base OTs of earlier runs that a run may take: a failed check reveals something of Δ, and with one Δ in

@@ -73,7 +73,7 @@ impl<S: Check<Bit>> Sender<S> {
         Self::of_plan(context, &Plan::of_bits(count, profile), channel, rng)
     }
 
-    /// The same by a [plan of bits](Plan::of_bits), on as many threads as it says.
+    /// Base OTs, and rows by a [plan of bits](Plan::of_bits), on as many threads as it says.
     ///
     /// # Errors
     /// As [`setup`](Self::setup).
@@ -139,7 +139,7 @@ impl<S: Check<Bit>> Receiver<S> {
         Self::of_plan(context, &Plan::of_bits(count, profile), channel, rng)
     }
 
-    /// The same by a [plan of bits](Plan::of_bits), on as many threads as it says.
+    /// Base OTs, and rows by a [plan of bits](Plan::of_bits), on as many threads as it says.
     ///
     /// # Errors
     /// As [`setup`](Self::setup).
@@ -164,7 +164,7 @@ impl<S> Receiver<S> {
         Ok((&self.choices[taken.clone()], &self.supply.rows[taken]))
     }
 
-    /// The same, with the choices packed.
+    /// The next rows, and their random choices, packed.
     fn next(&mut self, choices: &mut [u8], rows: &mut [[Block; 1]]) -> Result<(), Error> {
         assert!(choices.len() * 8 >= rows.len(), "one choice for each row");
         let (random, ready) = self.random(rows.len())?;

@@ -115,7 +115,7 @@ impl<S: SecurityModel> Receiver<S> {
         new
     }
 
-    /// The same with these roots of the trees.
+    /// Grows the trees from these roots.
     fn with_roots(
         context: &Context,
         width: Width,

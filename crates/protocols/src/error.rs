@@ -25,7 +25,7 @@ pub enum Error {
     /// tell the partner something about the items.
     #[error("{0}: this happens to one run in 2^40")]
     Chance(&'static str),
-    /// The same under the paper's own parameters, which are for comparisons. PSSZ15 runs sets of unequal
+    /// Such an event under the paper's own parameters, which are for comparisons. PSSZ15 runs sets of unequal
     /// sizes without a stash; a few runs in a hundred then leave items without a bin.
     #[error("{0}: with --paper-parameters this is not rare")]
     PaperParameters(&'static str),

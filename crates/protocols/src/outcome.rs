@@ -16,7 +16,7 @@ use crate::results::ResultKind;
 pub enum Outcome {
     /// The rows of this party's own table whose items the other party has.
     Matches(Matches),
-    /// The same of the receiver, with the sender's payloads.
+    /// The matching rows of the receiver, with the sender's payloads.
     Payloads(MatchedPayloads),
     /// |X ∩ Y|. With noise it may be too large, too small, and negative.
     Count(i64),

@@ -179,7 +179,7 @@ impl<'c, 'a> Ctx<'c, 'a> {
         Ctx { run, channel, helper: None, rng }
     }
 
-    /// The same, lent to a part of the run. A step that takes its parts one by one takes this to pieces.
+    /// This context, lent to a part of the run. A step that takes its parts one by one takes this to pieces.
     pub fn reborrow(&mut self) -> Ctx<'_, 'a> {
         let helper = self.helper.as_mut().map(|helper| &mut **helper as &mut dyn Channel);
         Ctx { run: self.run, channel: self.channel, helper, rng: self.rng }
@@ -258,7 +258,7 @@ impl Run<'_> {
         if self.progress.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
-    /// The same after work that gave `done`, which is handed on.
+    /// Advances after work that gave `done`, which is handed on.
     pub(crate) fn report<T>(&self, units: usize, done: T) -> Result<T, Error> {
         self.advance(units)?;
         Ok(done)

@@ -60,8 +60,7 @@ pub fn planted(receiver: usize, sender: usize, common: usize, seed: u64) -> Plan
     planted_for(&Parameters::default(), receiver, sender, common, seed)
 }
 
-/// The same, as items of the kind that runs with `parameters` take: digests of their width, or native
-/// integers.
+/// Planted sets as items of the kind that runs with `parameters` take: digests of their width, or native integers.
 pub fn planted_for(
     parameters: &Parameters,
     receiver: usize,
@@ -226,7 +225,7 @@ pub struct HelperEnded {
     pub result: Result<u64, Error>,
     /// Digests of the connections to the receiver and to the sender, seen from the helper.
     pub digests: [Digests; 2],
-    /// The same, seen from the parties.
+    /// Digests of these connections, seen from the parties.
     pub parties: [Digests; 2],
 }
 
@@ -280,7 +279,7 @@ pub fn run_over(entry: &Entry, sets: &Planted, case: Case, ends: (Stream, Stream
     run_keeping(entry, sets, case, ends, [None, None])
 }
 
-/// The same with base OTs that both parties keep, or kept before: receiver's, sender's.
+/// Runs both roles with base OTs that both parties keep, or kept before: receiver's, sender's.
 pub fn run_keeping(
     entry: &Entry,
     sets: &Planted,
@@ -291,7 +290,7 @@ pub fn run_keeping(
     run_watched(entry, sets, case, ends, (base_ots, [&NoProgress; 2]))
 }
 
-/// The same, and somebody hears of each party's progress.
+/// Runs both roles, and somebody hears of each party's progress.
 pub fn run_watched(
     entry: &Entry,
     sets: &Planted,
@@ -303,7 +302,7 @@ pub fn run_watched(
     run_all((entry, sets, case), (ends, links), (base_ots, progress))
 }
 
-/// The same over these connections of the helper, too: to the receiver and to the sender, the helper's end of each
+/// Runs both roles and the helper over these connections: the helper's to the receiver and to the sender, the helper's end of each
 /// first.
 pub fn run_over_links(
     agreed: (&Entry, &Planted, Case),
@@ -406,7 +405,7 @@ pub fn duel<R: Send, S: Send>(
     duel_over(agreed, memory::pair(), receiver, sender)
 }
 
-/// The same over these two ends: receiver's, sender's.
+/// Runs two parties over these two ends: receiver's, sender's.
 pub(crate) fn duel_over<R: Send, S: Send>(
     agreed: (&Entry, &Planted, Case),
     ends: (Stream, Stream),

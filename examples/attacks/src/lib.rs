@@ -103,7 +103,7 @@ pub(crate) fn sets(receiver: &[u32], sender: &[u32]) -> Result<Planted, ItemsErr
     Ok(planted(receiver, sender, [mine?, theirs?]))
 }
 
-/// The same with these items.
+/// Planted sets of these numbers, as these items.
 fn planted(receiver: &[u32], sender: &[u32], [receivers, senders]: [Items; 2]) -> Planted {
     let rows = |mine: &[u32], theirs: &[u32]| {
         let theirs: HashSet<&u32> = theirs.iter().collect();

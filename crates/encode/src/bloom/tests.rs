@@ -24,7 +24,7 @@ fn numbers(range: std::ops::Range<u64>) -> Items {
     numbers_of(Width::Digest128, range)
 }
 
-/// The same, as digests of this width.
+/// The items `range`, as digests of this width.
 fn numbers_of(width: Width, range: std::ops::Range<u64>) -> Items {
     let mut builder = ItemsBuilder::new(Encoding::Digest(width), 0).unwrap();
     for (row, number) in (0..).zip(range) {

@@ -59,7 +59,7 @@ impl ItemsBuilder {
         Ok(ItemsBuilder { encoding, store, keys, ends: Vec::new(), rows: Vec::new(), digests })
     }
 
-    /// The same for keys of that many parts, as [`ItemsBuilder::key`] writes them.
+    /// A builder for keys of that many parts, as [`ItemsBuilder::key`] writes them.
     pub fn with_arity(mut self, arity: usize) -> Result<Self, ItemsError> {
         self.flush();
         self.keys = KeyEncoder::new(arity)?;

@@ -41,7 +41,7 @@ pub fn random_order(count: u32, rng: &mut dyn CryptoRng) -> Vec<u32> {
     let buckets = (count as usize / BUCKET).next_power_of_two().min(MOST_BUCKETS);
     let mut ends = vec![0u32; buckets];
     let bucket_of = |word: u32| (word & (buckets as u32 - 1)) as usize;
-    // The same words serve twice: they give the sizes of the buckets, and then their items.
+    // The words serve twice: they give the sizes of the buckets, and then their items.
     let mut words = Words::new(&partition);
     (0..count).for_each(|_| ends[bucket_of(words.next())] += 1);
     let mut sum = 0;

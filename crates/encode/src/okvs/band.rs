@@ -45,7 +45,7 @@ impl Band {
         Self::within(keys, STATISTICAL_SECURITY, seed)
     }
 
-    /// The same for rows that are dependent with probability 2^-`statistical` at most.
+    /// The store for at most `keys` keys whose rows are dependent with probability 2^-`statistical` at most.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -126,7 +126,7 @@ impl Band {
         SortedKeys::new(&self.rows, Regions::of(self.rows.starts()), threads, keys, values)
     }
 
-    /// The same in the memory of keys and values.
+    /// Brings keys and values into the order of a table, in the memory of both.
     ///
     /// # Panics
     /// As [`sort_keys`](Self::sort_keys).

@@ -62,7 +62,7 @@ pub fn band_starts(keys: usize) -> Result<u32, Error> {
     band_starts_within(keys, STATISTICAL_SECURITY)
 }
 
-/// The same for failures with probability 2^-`statistical` at most. The bound is proportional to the number of
+/// Columns at which bands start, for failures with probability 2^-`statistical` at most. The bound is proportional to the number of
 /// keys, at a given ε. So a size that does for 2^d times as many keys fails 2^d times more rarely.
 ///
 /// # Errors

@@ -42,7 +42,7 @@ impl RowHash {
         Self { starts, start, band, mask: Block::ONES }
     }
 
-    /// The same rows cut to narrower bands, which fail more often.
+    /// These rows, cut to narrower bands, which fail more often.
     #[cfg(test)]
     pub(super) fn narrowed(mut self, width: usize) -> Self {
         self.mask = Block::from(u128::MAX >> (WIDTH - width));

@@ -53,7 +53,7 @@ impl<V: Copy + Send + Sync> SortedKeys<V> {
         sorted.keys
     }
 
-    /// The same, in the memory of the lists: what else it takes is free again.
+    /// Sorts the keys in the memory of the lists: what else it takes is free again.
     pub(super) fn within(
         rows: &RowHash,
         regions: Regions,
@@ -81,7 +81,7 @@ impl<V: Copy + Send + Sync> SortedKeys<V> {
         (&self.keys[range.clone()], &self.values[range])
     }
 
-    /// The same without the values.
+    /// The sorted keys alone.
     #[must_use]
     pub fn without_values(self) -> SortedKeys<()> {
         let values = vec![(); self.keys.len()];
@@ -130,7 +130,7 @@ pub struct Decoded<V> {
 }
 
 impl<V> Decoded<V> {
-    /// The same without the values.
+    /// The outputs and numbers, without the values.
     #[must_use]
     pub fn without_values(self) -> Decoded<()> {
         let values = vec![(); self.outputs.len()];

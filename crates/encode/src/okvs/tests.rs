@@ -20,7 +20,7 @@ fn decoded<V: XorValue>(store: &Band, table: &[V], keys: &[Block]) -> Vec<V> {
     values
 }
 
-/// The same by way of sorted keys.
+/// The value of each key in the table, by way of sorted keys.
 fn decoded_sorted(store: &Band, threads: usize, table: &[Block], keys: &[Block]) -> Vec<Block> {
     let sorted = store.sort_keys(threads, keys, &vec![(); keys.len()]);
     let within = store.sort_keys_within(threads, keys.to_vec(), vec![(); keys.len()]);

@@ -76,7 +76,7 @@ pub const fn bytes(level: u32, count: u64) -> [u64; 2] {
     [count * masny_rindal::RECEIVER_BYTES as u64, masny_rindal::SENDER_BYTES as u64]
 }
 
-/// The same of `count` base OTs for a code-based extension.
+/// Bytes of the messages of `count` base OTs for a code-based extension: from their receiver, from their sender.
 #[must_use]
 pub const fn bytes_for_code(count: u64) -> [u64; 2] {
     [count * semi_honest::RECEIVER_BYTES as u64, semi_honest::SENDER_BYTES as u64]

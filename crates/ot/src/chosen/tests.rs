@@ -116,7 +116,7 @@ fn it_runs_over_the_ideal_twin() {
     );
 }
 
-/// The same pair twice, in one call and in two: every string travels under a pad of its own.
+/// A pair that is sent twice, in one call and in two: every string travels under a pad of its own.
 #[test]
 fn no_pad_is_used_twice() {
     let (mut here, mut there) = memory::pair();

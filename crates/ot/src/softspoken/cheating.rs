@@ -158,7 +158,7 @@ mod tests {
         })
     }
 
-    /// The same, where the receiver's twin changes its message, Δ being told.
+    /// Rows of one extension where the receiver's twin changes its message, Δ being told.
     fn run_with(
         width: Width,
         choices: Choices,

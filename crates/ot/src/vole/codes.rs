@@ -131,7 +131,7 @@ pub trait Code {
     /// If the room is not that of the code.
     fn finish<W: Word>(&self, room: &mut Vec<W>, scratch: &mut Vec<W>, out: &mut Vec<W>);
 
-    /// The same where neither room is needed afterwards: G·noise, in the memory of one of them if possible.
+    /// G·noise where neither room is needed afterwards, in the memory of one of them if possible.
     ///
     /// # Panics
     /// If the room is not that of the code.

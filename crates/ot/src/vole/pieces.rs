@@ -59,7 +59,7 @@ pub(super) fn compressed<W: Word>(
     out
 }
 
-/// The same where the room is not needed afterwards. It is wiped, and the outputs of one piece take memory of
+/// Compresses where the room is not needed afterwards. It is wiped, and the outputs of one piece take memory of
 /// it.
 pub(super) fn compressed_last<W: Word>(
     plan: &Plan,

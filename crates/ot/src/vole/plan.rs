@@ -69,7 +69,7 @@ impl Plan {
         plan
     }
 
-    /// The same in so many pieces, however short they are.
+    /// This plan in so many pieces, however short they are.
     #[cfg(test)]
     pub(super) fn in_pieces(mut self, pieces: usize) -> Self {
         (self.pieces, self.outputs) = (pieces, self.length.div_ceil(pieces));
@@ -81,7 +81,7 @@ impl Plan {
         Self { length: pieces * self.outputs, pieces, ..self.clone() }
     }
 
-    /// The same, worked on by so many threads. No message depends on it.
+    /// This plan, worked on by so many threads. No message depends on it.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = threads;

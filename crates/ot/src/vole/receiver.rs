@@ -387,7 +387,7 @@ impl<V: Value> Noise<V> {
         self.grow_piece(threads, piece, &flight3[words..], take);
     }
 
-    /// The same, from the correction words of this piece.
+    /// Grows the trees of a piece from its correction words.
     pub(super) fn grow_piece(&self, threads: usize, piece: usize, words: &[u8], take: impl FnMut(&[Block])) {
         let (plan, words) = (&self.plan, words.as_chunks::<16>().0);
         let pprf = MultiPointPprf::new(&self.context);

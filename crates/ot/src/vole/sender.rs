@@ -49,7 +49,7 @@ impl Opened {
         Self::with_delta(context, Block::random(rng), rng)
     }
 
-    /// The same for this Δ.
+    /// Begins with this Δ.
     pub(super) fn with_delta(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Self, Vec<u8>) {
         let (base, flight1) = masny_rindal::Receiver::new(context, BASE, delta.as_bytes(), ROWS, rng);
         (Self { context: context.clone(), delta: Zeroizing::new(delta), base }, flight1)
@@ -183,7 +183,7 @@ impl<S: SecurityModel> Answered<S> {
         Self::over(context, plan, extension, corrections, rng)
     }
 
-    /// The same over an extension that has been set up.
+    /// Grows the trees over an extension that has been set up.
     fn over<V: Value>(
         context: &Context,
         plan: &Plan,

@@ -90,7 +90,7 @@ variants! {
     pub(super) enum Form {
         /// D, whose strings random OTs mask.
         Standard,
-        /// The same, over IKNP's extension.
+        /// D, over IKNP's extension.
         Iknp = "iknp", transfer::IKNP.what;
         /// x_j,0 and x_j,1.
         TwoStrings = "two-strings", "two strings an OT, as DCW13 sends them";

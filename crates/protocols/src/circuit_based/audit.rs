@@ -112,7 +112,7 @@ pub fn open<E: Engine>(
     open_if(Audit::of(run.sizes, &run.parameters), engine, matches, opening, output)
 }
 
-/// The same in a run of this shape, for an engine that counts.
+/// Opens the result in a run of this shape, for an engine that counts.
 ///
 /// # Errors
 /// Those of the engine.

@@ -69,7 +69,7 @@ pub fn evaluate<C: Circuit>(
     }
 }
 
-/// The same with labels of `W` blocks.
+/// Runs a circuit with labels of `W` blocks.
 fn with_labels<C: Circuit, const W: usize>(
     ctx: &mut Ctx<'_, '_>,
     role: Role,
@@ -96,7 +96,7 @@ fn with_labels<C: Circuit, const W: usize>(
     }
 }
 
-/// The same over OTs that withstand malicious parties. A run whose result goes to the sender too is refused here: what
+/// Runs a circuit over OTs that withstand malicious parties. A run whose result goes to the sender too is refused here: what
 /// tells it need not be an opening of the engine's.
 fn over_malicious_ots<C: Circuit>(
     ctx: &mut Ctx<'_, '_>,
@@ -197,7 +197,8 @@ pub fn choice_bytes(shape: &Shape, bits: u64) -> u64 {
     if withstands(&shape.parameters) { 0 } else { iknp::bytes(shape.parameters.level, bits as usize) }
 }
 
-/// The same with [`MALICIOUS_OT`], of a run's only call: with the set-up.
+/// Bytes of the receiver's message for the OTs of so many of its bits with [`MALICIOUS_OT`], in a run's only call: with
+/// the set-up.
 pub fn checked_choice_bytes(shape: &Shape, bits: u64) -> u64 {
     if !withstands(&shape.parameters) {
         return 0;

@@ -91,7 +91,7 @@ pub fn evaluate<C: Circuit>(
     evaluate_over(source, true, ctx, role, cost, circuit)
 }
 
-/// The same over OTs of this source. Base OTs come from the run's cache if it `keeps` them.
+/// Runs a circuit of this cost over OTs of this source. Base OTs come from the run's cache if it `keeps` them.
 ///
 /// # Errors
 /// As [`evaluate`].

@@ -25,7 +25,7 @@ const fn entry(name: &'static str, title: &'static str, receive: ReceivePairs, s
     Entry::new(name, title, Roles::Listed { receive, send }).family("ot_based").flights(with_base_ots)
 }
 
-/// The same of the protocols of PSSZ15 and PSZ14.
+/// What the entries of the protocols of PSSZ15 and PSZ14 have in common.
 const fn entry_of_pssz15(
     name: &'static str,
     title: &'static str,

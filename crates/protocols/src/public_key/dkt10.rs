@@ -495,7 +495,7 @@ mod tests {
         for half in [&first, &second].iter().flat_map(|of| of.blinding.iter().chain([&of.common])) {
             assert!(seen.insert(encode(half)), "r and r_i are all different");
         }
-        // The same secrets and other randomness.
+        // Equal secrets and other randomness.
         second.common = first.common.clone();
         second.blinding.clone_from(&first.blinding);
         let twice = first.blinding.iter().map(|half| encode(&G::add_scalars(half, half)));

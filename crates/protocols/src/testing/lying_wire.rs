@@ -132,7 +132,7 @@ pub fn lying_wire(target: Option<Target>) -> (Stream, Stream, Wire) {
     lying_wire_for(STUCK_BY_FLIP, target)
 }
 
-/// The same for a conversation in which many bytes are lengths, which is given up sooner.
+/// A lying wire for a conversation in which many bytes are lengths, which is given up sooner.
 pub fn lying_wire_among_lengths(target: Option<Target>) -> (Stream, Stream, Wire) {
     lying_wire_for(STUCK_BY_LENGTH, target)
 }

@@ -65,7 +65,7 @@ fn later_runs_send_nothing_and_have_strings_of_their_own() {
     for number in 1..4 {
         assert_eq!(kept.each_ref().map(CachedBaseOts::generation), [u64::from(number); 2]);
         let cache = kept.map(BaseOtCache::of);
-        // The same ones, and fewer than there are.
+        // Those base OTs again, and fewer than there are.
         let (pairs, later, bytes) = run([Some(&cache[0]), Some(&cache[1])], number, 56);
         check(&pairs, &later);
         assert_eq!(bytes, [0, 0], "a later one sends nothing");

@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn shuffles_word_by_word_where_words_may_be_refused() {
-        // The same as one product after the other; 400,000 draws of up to 60,000 meet about three words that
+        // One product after the other gives these; 400,000 draws of up to 60,000 meet about three words that
         // may be.
         let (mut many, mut single) = (Prg::from_seed([4; 16]), Prg::from_seed([4; 16]));
         for _ in 0..7 {

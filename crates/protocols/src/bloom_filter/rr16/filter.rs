@@ -261,7 +261,7 @@ pub(super) struct SenderFilter<'a> {
     hashes: RowHashes,
     /// π of the groups from `first` on that have arrived, up to `received`.
     permutation: Vec<u16>,
-    /// The same of some groups, as they come.
+    /// The bytes of some groups, as they come.
     bytes: Vec<u8>,
     first: usize,
     received: usize,

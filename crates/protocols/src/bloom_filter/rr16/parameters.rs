@@ -85,7 +85,7 @@ impl Rr16Parameters {
         Self::within(shape.sizes.receiver, shape.parameters.statistical)
     }
 
-    /// The same where λ is `statistical`.
+    /// The parameters for a receiver of so many items where λ is `statistical`.
     #[must_use]
     pub fn within(items: usize, statistical: u32) -> Self {
         let items = items.clamp(1, MOST_ITEMS) as u32;
@@ -311,7 +311,7 @@ impl Rr16Parameters {
 
 #[cfg(any(test, feature = "testing"))]
 impl Rr16Parameters {
-    /// The same with another number of ones in each group, for a cheater.
+    /// These parameters with another number of ones in each group, for a cheater.
     #[must_use]
     pub fn with_ones(self, ones: usize) -> Self {
         Self { ones: ones as u32, ..self }

@@ -71,7 +71,7 @@ fn values(sets: &Planted, over: Over, seed: u64) -> (Vec<u128>, Vec<u8>) {
     (values.swap_remove(0), held)
 }
 
-/// The same with so many further values.
+/// The receiver's values with so many further ones, and the function of each.
 fn all_values(sets: &Planted, over: Over, seed: u64, more: usize) -> (Vec<Vec<u128>>, Vec<u8>) {
     let (n_r, agreed) = (sets.receiver.len(), Programming { more, ..programming(sets) });
     let held: &Vec<u8> = &(0..n_r).map(|item| (item % FUNCTIONS) as u8).collect();

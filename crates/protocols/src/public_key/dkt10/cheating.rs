@@ -27,7 +27,7 @@ pub enum ReceiverCheat {
     CommonResponse,
     /// It knows no exponent: it has a challenge of commitments of its own, and fits the N_i to it.
     FittedPairs,
-    /// The same with X fitted; one item.
+    /// It knows no exponent, and fits X to a challenge of its own; one item.
     FittedX,
     /// It blinds H(a) + H(b) and H(a) - H(b), where a and b are its first two items.
     Products,

@@ -95,7 +95,7 @@ pub fn every_flipped_byte_is_caught(protocols: &[&'static Entry]) {
     }
 }
 
-/// The same on the helper's connection to the receiver (0) or to the sender (1).
+/// A run with a lying wire between the helper and the receiver (0) or to the sender (1).
 fn run_helped(entry: &Entry, sets: &Planted, link: usize, target: Option<Target>) -> (Ended, Wire) {
     let (first, second, wire) = lying_wire(target);
     let (lying, honest) = ((first, second), memory::pair());

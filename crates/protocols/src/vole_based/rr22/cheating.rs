@@ -167,7 +167,7 @@ fn overfit(store: &Store, hashed: &KeysAndValues<Block>) -> Result<(Vec<Block>, 
     }
 }
 
-/// The same for a band.
+/// A table of a band for all of these keys whose rows are independent of those before, and which keys these are.
 fn overfit_band(store: &Band, keys: &[Block], values: &[Block]) -> (Vec<Block>, Vec<usize>) {
     // Decoding a table of unit vectors shows the row of a key, 128 columns at a time.
     let columns = store.columns();

@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    /// The same of a sender before its last mask.
+    /// Of a sender before its last mask.
     #[test]
     fn a_sender_that_stalls_before_its_masks_is_ended() {
         let parameters = Parameters { security: Security::Malicious, ..Parameters::default() };

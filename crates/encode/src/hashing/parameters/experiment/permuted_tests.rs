@@ -1,4 +1,4 @@
-//! The same rates with bins from a permutation of short items. The bounds assume uniform and independent
+//! How often items are left over with bins from a permutation of short items. The bounds assume uniform and independent
 //! bins, but the bins of a Feistel network over a small domain are neither.
 //!
 //! Under one function, k items share a bin only if their last R differ, and then with probability m^-(k-1).
