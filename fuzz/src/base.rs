@@ -3,7 +3,8 @@
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use vesica_crypto::hash::{Context, Label};
-use vesica_ot::base::masny_rindal::{RECEIVER_BYTES, Receiver, SENDER_BYTES, Sender};
+use vesica_ot::base::masny_rindal::{RECEIVER_BYTES, Receiver, Sender};
+use vesica_ot::base::two_messages::{Receiver as _, SENDER_BYTES, Sender as _};
 
 use crate::Target;
 

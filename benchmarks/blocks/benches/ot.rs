@@ -8,7 +8,8 @@ use vesica_crypto::block::Block;
 use vesica_crypto::group::{Group, P256};
 use vesica_crypto::hash::Label;
 use vesica_crypto::prg::Prg;
-use vesica_ot::base::{masny_rindal, naor_pinkas};
+use vesica_ot::base::two_messages::{Receiver as _, Sender as _};
+use vesica_ot::base::{masny_rindal, naor_pinkas::curves};
 use vesica_ot::chosen::StringOt;
 use vesica_ot::kos::{self, CorrelationCheck};
 use vesica_ot::nco::{self, Code, NcoReceiver, NcoSender};
@@ -72,13 +73,13 @@ fn naor_pinkas(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("base OT");
     let (context, choices) = (context(), [0x5a; COUNT / 8]);
     let send = |channel: &mut dyn Channel| {
-        naor_pinkas::send::<P256>(&context, LABEL, COUNT, channel, &mut Prg::from_seed([3; 16]))
+        curves::send::<P256>(&context, LABEL, COUNT, channel, &mut Prg::from_seed([3; 16]))
     };
     let receive = |channel: &mut dyn Channel| {
-        naor_pinkas::receive::<P256>(&context, LABEL, &choices, COUNT, channel, &mut Prg::from_seed([4; 16]))
+        curves::receive::<P256>(&context, LABEL, &choices, COUNT, channel, &mut Prg::from_seed([4; 16]))
     };
-    let mut first = vec![0; naor_pinkas::sender_bytes::<P256>()];
-    let mut second = vec![0; COUNT * naor_pinkas::receiver_bytes::<P256>()];
+    let mut first = vec![0; curves::sender_bytes::<P256>()];
+    let mut second = vec![0; COUNT * curves::receiver_bytes::<P256>()];
     // The sender's message does not depend on the receiver's, so one repeated element serves as the answer.
     let (mut here, mut there) = memory::pair();
     let generator = P256::encode(&P256::generator());

@@ -79,11 +79,20 @@ fn bases() {
         both(
             |channel| {
                 let rng = &mut StdRng::seed_from_u64(1);
-                base::masny_rindal::send(&context(), LABEL, 128, channel, rng).unwrap()
+                base::two_messages::send::<base::masny_rindal::Sender>(&context(), LABEL, 128, channel, rng)
+                    .unwrap()
             },
             |channel| {
                 let rng = &mut StdRng::seed_from_u64(2);
-                base::masny_rindal::receive(&context(), LABEL, &choices, 128, channel, rng).unwrap()
+                base::two_messages::receive::<base::masny_rindal::Receiver>(
+                    &context(),
+                    LABEL,
+                    &choices,
+                    128,
+                    channel,
+                    rng,
+                )
+                .unwrap()
             },
         );
     });
@@ -93,12 +102,15 @@ fn bases() {
             both(
                 |channel| {
                     let rng = &mut StdRng::seed_from_u64(1);
-                    base::naor_pinkas::send_at_level(level, &context(), LABEL, 128, channel, rng).unwrap()
+                    base::naor_pinkas::curves::send_at_level(level, &context(), LABEL, 128, channel, rng)
+                        .unwrap()
                 },
                 |channel| {
                     let (rng, context) = (&mut StdRng::seed_from_u64(2), context());
-                    base::naor_pinkas::receive_at_level(level, &context, LABEL, &choices, 128, channel, rng)
-                        .unwrap()
+                    base::naor_pinkas::curves::receive_at_level(
+                        level, &context, LABEL, &choices, 128, channel, rng,
+                    )
+                    .unwrap()
                 },
             );
         });

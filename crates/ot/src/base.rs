@@ -16,7 +16,7 @@ pub mod cache;
 pub mod ideal;
 pub mod masny_rindal;
 pub mod naor_pinkas;
-pub mod semi_honest;
+pub mod two_messages;
 
 /// Bit `i` of choices packed eight to a byte, lowest first.
 pub(crate) fn bit(choices: &[u8], i: usize) -> u8 {

@@ -3,7 +3,7 @@
 //!
 //! Up to level 128 the base OTs are Masny and Rindal's over ristretto255. A code-based extension needs hundreds, and
 //! is against semi-honest parties only: [`start_send`] and [`receive_for_code`] make those of
-//! [`semi_honest`], for half the multiplications. Above level 128 base OTs are Naor and Pinkas's
+//! [`naor_pinkas`], for half the multiplications. Above level 128 base OTs are Naor and Pinkas's
 //! over P-384 or P-521, the curves of DCW13 Table 2; only semi-honest protocols have these levels. Cached base OTs
 //! serve the level for which they were made and no other, whichever protocol made them. Those of a level below
 //! [`LEAST_LEVEL`] are not cached.
@@ -45,7 +45,8 @@ use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_crypto::hash::{Context, Label, Oracle};
 use zeroize::Zeroizing;
 
-use super::{masny_rindal, naor_pinkas, semi_honest};
+use super::two_messages::{self, SENDER_BYTES, Sender as _};
+use super::{masny_rindal, naor_pinkas};
 use crate::error::Error;
 use crate::seed::Seed;
 
@@ -71,15 +72,15 @@ pub const fn may_be_cached(level: u32) -> bool {
 #[must_use]
 pub const fn bytes(level: u32, count: u64) -> [u64; 2] {
     if level > LEAST_LEVEL {
-        return naor_pinkas::bytes_at_level(level, count);
+        return naor_pinkas::curves::bytes_at_level(level, count);
     }
-    [count * masny_rindal::RECEIVER_BYTES as u64, masny_rindal::SENDER_BYTES as u64]
+    [count * masny_rindal::RECEIVER_BYTES as u64, SENDER_BYTES as u64]
 }
 
 /// Bytes of the messages of `count` base OTs for a code-based extension: from their receiver, from their sender.
 #[must_use]
 pub const fn bytes_for_code(count: u64) -> [u64; 2] {
-    [count * semi_honest::RECEIVER_BYTES as u64, semi_honest::SENDER_BYTES as u64]
+    [count * naor_pinkas::RECEIVER_BYTES as u64, SENDER_BYTES as u64]
 }
 
 /// Base OTs of several runs, of their sender or of their receiver.
@@ -291,7 +292,7 @@ pub struct PendingSend<'a> {
     context: Context,
     label: Label,
     cache: Option<&'a BaseOtCache>,
-    made: Option<semi_honest::Sender>,
+    made: Option<naor_pinkas::Sender>,
 }
 
 /// Sends the message of the sender of base OTs for a code-based extension, whose level is [`LEAST_LEVEL`]; none if
@@ -310,7 +311,7 @@ pub fn start_send<'a>(
     if cache.is_some_and(BaseOtCache::has) {
         return Ok(pending(None));
     }
-    let (sender, message) = semi_honest::Sender::new(context, label, rng);
+    let (sender, message) = naor_pinkas::Sender::new(context, label, rng);
     channel.send(&message)?;
     channel.flush()?;
     Ok(pending(Some(sender)))
@@ -360,8 +361,10 @@ pub fn send(
     let cache = BaseOtCache::at(cache, level)?;
     let made = match cache {
         Some(cache) if cache.has() => None,
-        _ if level <= LEAST_LEVEL => Some(masny_rindal::send(context, label, count, channel, rng)?),
-        _ => Some(naor_pinkas::send_at_level(level, context, label, count, channel, rng)?),
+        _ if level <= LEAST_LEVEL => {
+            Some(two_messages::send::<masny_rindal::Sender>(context, label, count, channel, rng)?)
+        }
+        _ => Some(naor_pinkas::curves::send_at_level(level, context, label, count, channel, rng)?),
     };
     pairs(level, context, label, count, cache, made)
 }
@@ -382,9 +385,9 @@ pub fn receive(
 ) -> Result<Chosen, Error> {
     receive_as(level, context, label, count, cache, rng, |choices, rng| {
         if level <= LEAST_LEVEL {
-            masny_rindal::receive(context, label, choices, count, channel, rng)
+            two_messages::receive::<masny_rindal::Receiver>(context, label, choices, count, channel, rng)
         } else {
-            naor_pinkas::receive_at_level(level, context, label, choices, count, channel, rng)
+            naor_pinkas::curves::receive_at_level(level, context, label, choices, count, channel, rng)
         }
     })
 }
@@ -403,7 +406,7 @@ pub fn receive_for_code(
     rng: &mut dyn CryptoRng,
 ) -> Result<Chosen, Error> {
     receive_as(LEAST_LEVEL, context, label, count, cache, rng, |choices, rng| {
-        semi_honest::receive(context, label, choices, count, channel, rng)
+        two_messages::receive::<naor_pinkas::Receiver>(context, label, choices, count, channel, rng)
     })
 }
 

@@ -36,7 +36,6 @@
 
 use rand_core::CryptoRng;
 use subtle::{Choice, ConditionallySelectable};
-use vesica_channel::Channel;
 use vesica_crypto::group::{
     Elements as _, FixedBase as _, Group, InvalidElement, Ristretto255, RistrettoBase, RistrettoElements,
 };
@@ -44,6 +43,7 @@ use vesica_crypto::hash::{Context, Label, Oracle};
 use zeroize::Zeroizing;
 
 use super::bit;
+use super::two_messages::{self, SENDER_BYTES};
 use crate::error::Error;
 use crate::seed::Seed;
 
@@ -54,54 +54,12 @@ type Elements = RistrettoElements;
 type FixedBase = RistrettoBase;
 type Scalar = <G as Group>::Scalar;
 
-/// Bytes of the sender's message.
-pub const SENDER_BYTES: usize = G::ENCODED;
 /// Bytes of the receiver's message, for each OT.
 pub const RECEIVER_BYTES: usize = 2 * G::ENCODED;
 
 /// Domains of the oracle.
 const TO_GROUP: u8 = 0;
 const TO_STRING: u8 = 1;
-
-/// Both strings of `count` OTs.
-///
-/// # Errors
-/// If the connection fails or the partner's elements are not valid.
-pub fn send(
-    context: &Context,
-    label: Label,
-    count: usize,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Vec<[Seed; 2]>, Error> {
-    let (sender, message) = Sender::new(context, label, rng);
-    channel.send(&message)?;
-    channel.flush()?;
-    sender.receive(count, channel)
-}
-
-/// The strings that the first `count` of `choices` name, packed eight to a byte, lowest first.
-///
-/// # Errors
-/// If the connection fails or the partner's element is not valid.
-///
-/// # Panics
-/// If there are fewer choices.
-pub fn receive(
-    context: &Context,
-    label: Label,
-    choices: &[u8],
-    count: usize,
-    channel: &mut dyn Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Vec<Seed>, Error> {
-    let (receiver, message) = Receiver::new(context, label, choices, count, rng);
-    channel.send(&message)?;
-    channel.flush()?;
-    let mut theirs = [0; SENDER_BYTES];
-    channel.recv_exact(&mut theirs)?;
-    receiver.finish(&theirs)
-}
 
 /// The sender after it has sent its message.
 pub struct Sender {
@@ -111,30 +69,17 @@ pub struct Sender {
     public: Encoding,
 }
 
-impl Sender {
+impl two_messages::Sender for Sender {
+    const RECEIVER_BYTES: usize = RECEIVER_BYTES;
+
     /// Draws s; the message is T.
-    #[must_use]
-    pub fn new(context: &Context, label: Label, rng: &mut dyn CryptoRng) -> (Self, [u8; SENDER_BYTES]) {
+    fn new(context: &Context, label: Label, rng: &mut dyn CryptoRng) -> (Self, [u8; SENDER_BYTES]) {
         let secret = G::random_scalar(rng);
         let public = G::encode(&G::mul_base(&G::add_scalars(&secret, &secret)));
         (Sender { oracle: context.oracle(label), secret, public }, public)
     }
 
-    /// [`finish`](Self::finish) with the receiver's message of `count` OTs from the channel.
-    ///
-    /// # Errors
-    /// If the connection fails or the partner's elements are not valid.
-    pub fn receive(self, count: usize, channel: &mut dyn Channel) -> Result<Vec<[Seed; 2]>, Error> {
-        let mut theirs = vec![0; count * RECEIVER_BYTES];
-        channel.recv_exact(&mut theirs)?;
-        self.finish(&theirs)
-    }
-
-    /// Both strings of every OT of the receiver's message.
-    ///
-    /// # Errors
-    /// If the message is not a whole number of OTs, or an element in it is not valid.
-    pub fn finish(self, message: &[u8]) -> Result<Vec<[Seed; 2]>, Error> {
+    fn finish(self, message: &[u8]) -> Result<Vec<[Seed; 2]>, Error> {
         let (pairs, rest) = message.as_chunks::<RECEIVER_BYTES>();
         if !rest.is_empty() {
             return Err(Error::MessageLength { what: "base OT" });
@@ -172,13 +117,9 @@ pub struct Receiver {
     message: Vec<u8>,
 }
 
-impl Receiver {
+impl two_messages::Receiver for Receiver {
     /// Draws a and r_{1-c} for each OT. The message holds all pairs.
-    ///
-    /// # Panics
-    /// If there are fewer than `count` choices.
-    #[must_use]
-    pub fn new(
+    fn new(
         context: &Context,
         label: Label,
         choices: &[u8],
@@ -212,11 +153,7 @@ impl Receiver {
         (Receiver { oracle, choices, secrets, message: message.clone() }, message)
     }
 
-    /// The chosen string of every OT.
-    ///
-    /// # Errors
-    /// If the sender's element is not valid.
-    pub fn finish(self, public: &[u8; SENDER_BYTES]) -> Result<Vec<Seed>, Error> {
+    fn finish(self, public: &[u8; SENDER_BYTES]) -> Result<Vec<Seed>, Error> {
         let element = G::decode(public).map_err(|_| Error::InvalidElement { position: 0 })?;
         let mut keys = Zeroizing::new(vec![G::EMPTY; self.secrets.len()]);
         FixedBase::new(&element).multiply(&self.secrets).encode_doubles(&mut keys);
@@ -257,6 +194,7 @@ fn to_string(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::two_messages::{Receiver as _, Sender as _};
     use rand::rngs::StdRng;
     use rand::{Rng, SeedableRng};
 

@@ -17,6 +17,7 @@ use super::plan::{self, Plan, Tree, WIDTH};
 use super::receiver::{self, base_ots, draw_points};
 use super::sender::{self, Correlations, Opened, Secrets, Vector, extension};
 use crate::base::masny_rindal;
+use crate::base::two_messages::Sender as _;
 use crate::error::Error;
 use crate::pprf::{levels, sum};
 use crate::security::{Malicious, Security};

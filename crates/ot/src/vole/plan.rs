@@ -13,6 +13,7 @@ use super::codes::{Code, Intake, Sparse, Word};
 use super::parameters::{PIECE, STRUCTURED, TWO_ROUNDS};
 use super::value::Value;
 use crate::base::masny_rindal;
+use crate::base::two_messages::SENDER_BYTES;
 use crate::pprf;
 use crate::security::{Profile, Security};
 use crate::softspoken::{self, Choices, Width};
@@ -112,13 +113,13 @@ impl Plan {
     /// Bytes of flight 2: the receiver's part of the base OTs, and its corrections.
     #[must_use]
     pub fn flight2_bytes<V: Value>(&self, security: Security) -> usize {
-        masny_rindal::SENDER_BYTES + self.correction_bytes::<V>(security)
+        SENDER_BYTES + self.correction_bytes::<V>(security)
     }
 
     /// Bytes of the beginning of flight 2, from which on the sender can expand what it corrects later.
     #[must_use]
     pub fn beginning_bytes(security: Security) -> usize {
-        masny_rindal::SENDER_BYTES + crate::small_field::message_bytes(WIDTH, security)
+        SENDER_BYTES + crate::small_field::message_bytes(WIDTH, security)
     }
 
     /// Bytes of the rest of it, the corrections.

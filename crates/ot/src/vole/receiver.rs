@@ -59,6 +59,7 @@ use super::pieces::{compressed, compressed_last, grown};
 use super::plan::{AnyCode, Plan, WIDTH};
 use super::sender::BASE;
 use super::value::{Covers, Value};
+use crate::base::two_messages::{SENDER_BYTES, Sender as _};
 use crate::base::{masny_rindal, pairs_of_blocks};
 use crate::error::Error;
 use crate::pprf::levels;
@@ -413,7 +414,7 @@ pub(super) fn base_ots(
     context: &Context,
     flight1: &[u8],
     rng: &mut dyn CryptoRng,
-) -> Result<(Pairs, [u8; masny_rindal::SENDER_BYTES]), Error> {
+) -> Result<(Pairs, [u8; SENDER_BYTES]), Error> {
     if flight1.len() != Plan::FLIGHT1_BYTES {
         return Err(Error::MessageLength { what: "base OT of a VOLE" });
     }

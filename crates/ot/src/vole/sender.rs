@@ -25,6 +25,7 @@ use super::multi_point::{Full, MultiPointPprf};
 use super::pieces::{compressed, compressed_kept, compressed_last, grown};
 use super::plan::{AnyCode, Plan, WIDTH};
 use super::value::{Covers, Value};
+use crate::base::two_messages::Receiver as _;
 use crate::base::{chosen_blocks, masny_rindal};
 use crate::cot::CotSender;
 use crate::error::Error;

@@ -13,7 +13,7 @@ use vesica_channel::{Channel, memory};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::Prg;
-use vesica_ot::base::{ideal as ideal_base, masny_rindal, naor_pinkas, semi_honest};
+use vesica_ot::base::{ideal as ideal_base, masny_rindal, naor_pinkas, two_messages};
 use vesica_ot::chosen::StringOt;
 use vesica_ot::kk13::WalshHadamard;
 use vesica_ot::kkrt::PseudoRandomCode;
@@ -84,22 +84,26 @@ type Base = Ran<Vec<[Seed; 2]>, Vec<Seed>>;
 /// All base OTs with these choices, and the ideal twin.
 fn bases(choices: &[u8], count: usize) -> Vec<(String, Base)> {
     let context = context();
-    let naor_pinkas = [128, 192, 256].map(|level| {
+    let curves = [128, 192, 256].map(|level| {
         let ran = run(
-            |channel, rng| naor_pinkas::send_at_level(level, &context, LABEL, count, channel, rng),
+            |channel, rng| naor_pinkas::curves::send_at_level(level, &context, LABEL, count, channel, rng),
             |channel, rng| {
-                naor_pinkas::receive_at_level(level, &context, LABEL, choices, count, channel, rng)
+                naor_pinkas::curves::receive_at_level(level, &context, LABEL, choices, count, channel, rng)
             },
         );
         (format!("Naor-Pinkas, level {level}"), ran)
     });
     let masny_rindal = run(
-        |channel, rng| masny_rindal::send(&context, LABEL, count, channel, rng),
-        |channel, rng| masny_rindal::receive(&context, LABEL, choices, count, channel, rng),
+        |channel, rng| two_messages::send::<masny_rindal::Sender>(&context, LABEL, count, channel, rng),
+        |channel, rng| {
+            two_messages::receive::<masny_rindal::Receiver>(&context, LABEL, choices, count, channel, rng)
+        },
     );
-    let semi_honest = run(
-        |channel, rng| semi_honest::send(&context, LABEL, count, channel, rng),
-        |channel, rng| semi_honest::receive(&context, LABEL, choices, count, channel, rng),
+    let naor_pinkas = run(
+        |channel, rng| two_messages::send::<naor_pinkas::Sender>(&context, LABEL, count, channel, rng),
+        |channel, rng| {
+            two_messages::receive::<naor_pinkas::Receiver>(&context, LABEL, choices, count, channel, rng)
+        },
     );
     let ideal = run(
         |channel, rng| ideal_base::send(&context, LABEL, count, channel, rng),
@@ -107,10 +111,10 @@ fn bases(choices: &[u8], count: usize) -> Vec<(String, Base)> {
     );
     let last = [
         ("Masny-Rindal".to_owned(), masny_rindal),
-        ("Naor-Pinkas, ristretto255".to_owned(), semi_honest),
+        ("Naor-Pinkas, ristretto255".to_owned(), naor_pinkas),
         ("ideal base OT".to_owned(), ideal),
     ];
-    naor_pinkas.into_iter().chain(last).collect()
+    curves.into_iter().chain(last).collect()
 }
 
 /// Where correlated rows of `W` blocks come from.

@@ -3,7 +3,7 @@
 use vesica_crypto::group::{Group, P256, P384, P521, Ristretto255};
 use vesica_encode::hashing::parameters::three_way;
 use vesica_encode::items::Width;
-use vesica_ot::base::{cache, masny_rindal, naor_pinkas};
+use vesica_ot::base::{cache, masny_rindal, naor_pinkas::curves};
 use vesica_protocols::registry::Security;
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, STATISTICAL_SECURITY, Sizes, encoding_for};
 
@@ -194,9 +194,9 @@ fn groups() -> Section {
         bits(Ristretto255::ENCODED, 0) == 256 && masny_rindal::RECEIVER_BYTES == 2 * Ristretto255::ENCODED,
     );
     for (name, bytes, order, level) in [
-        ("P-256", naor_pinkas::receiver_bytes::<P256>(), 256, 128),
-        ("P-384", naor_pinkas::receiver_bytes::<P384>(), 384, 192),
-        ("P-521", naor_pinkas::receiver_bytes::<P521>(), 521, 256),
+        ("P-256", curves::receiver_bytes::<P256>(), 256, 128),
+        ("P-384", curves::receiver_bytes::<P384>(), 384, 192),
+        ("P-521", curves::receiver_bytes::<P521>(), 521, 256),
     ] {
         let right = bytes == (order as usize).div_ceil(8) + 1 && order >= 2 * level;
         // What a run's base OTs send, or the benchmark's alone.

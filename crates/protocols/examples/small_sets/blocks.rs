@@ -9,7 +9,8 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::Prg;
 use vesica_encode::okvs::Band;
-use vesica_ot::base::{masny_rindal, semi_honest};
+use vesica_ot::base::two_messages::{Receiver as _, Sender as _};
+use vesica_ot::base::{masny_rindal, naor_pinkas};
 use vesica_ot::nco::{self, Code, NcoReceiver as _, NcoSender as _};
 use vesica_ot::security::{Malicious, Profile, SecurityModel, SemiHonest};
 use vesica_ot::vole::sender::Secrets;
@@ -69,9 +70,9 @@ pub(crate) fn naor_pinkas(count: usize, rates: &Rates) {
     let mut times = [f64::INFINITY; 3];
     for _ in 0..RUNS {
         let mut clock = Clock::start();
-        let (chooser, message) = semi_honest::Receiver::new(&context, LABEL, &choices, count, &mut rng);
+        let (chooser, message) = naor_pinkas::Receiver::new(&context, LABEL, &choices, count, &mut rng);
         clock.lap(&mut times[0]);
-        let (sender, public) = semi_honest::Sender::new(&context, LABEL, &mut rng);
+        let (sender, public) = naor_pinkas::Sender::new(&context, LABEL, &mut rng);
         sender.finish(&message).unwrap();
         clock.lap(&mut times[1]);
         chooser.finish(&public).unwrap();
