@@ -29,9 +29,9 @@ slow=(laplace::tests::draws_have_the_distribution laplace::tests::a_wrong_distri
 stage() { printf '==> %s (%s s so far)\n' "$1" "$SECONDS"; }
 
 unit_tests() {
-	stage "unit tests of crypto, encode, ot and protocols; digests of the wire"
-	"$cargo" test "${build[@]}" -p vesica-crypto -p vesica-encode -p vesica-ot -p vesica-protocols --lib \
-		--test wire_digest --no-fail-fast -- "${slow[@]/#/--skip=}"
+	stage "unit tests of kernels, crypto, encode, ot and protocols; digests of the wire"
+	"$cargo" test "${build[@]}" -p vesica-kernels -p vesica-crypto -p vesica-encode -p vesica-ot -p vesica-protocols \
+		--lib --test wire_digest --no-fail-fast -- "${slow[@]/#/--skip=}"
 }
 
 work=$(mktemp -d)

@@ -29,7 +29,8 @@
 //! None of these replaces the random oracle of [`hash`](crate::hash): they hash 128 bits with 128-bit
 //! (birthday: 64-bit) structure and need inputs of full entropy.
 
-use crate::backend::{Backend, aes};
+use vesica_kernels::{Backend, aes};
+
 use crate::block::Block;
 use crate::hash::{Context, Label};
 

@@ -10,7 +10,7 @@
 //! The time of both does not depend on the values of the table. It depends on where rows start, and for some rows (for all
 //! of them on processors without vectors of 256 bits) on the number of ones in a band.
 
-use crate::backend::{Backend, band as kernels};
+use vesica_kernels::{Backend, band as kernels};
 
 pub use kernels::{BandRow, XorValue, margin};
 

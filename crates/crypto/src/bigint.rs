@@ -26,6 +26,9 @@ pub mod prime;
 mod residues;
 mod rsa;
 
+#[allow(unused_imports, reason = "named in the docs")]
+use vesica_kernels::Backend;
+
 pub use crypto_bigint::BoxedUint;
 
 pub use crt::Crt;
@@ -35,9 +38,6 @@ pub use fixed_base::FixedBase;
 pub use modulus::Modulus;
 pub use residues::{Residue, Residues};
 pub use rsa::{RsaKey, RsaPublicKey};
-
-#[allow(unused_imports, reason = "named in the docs")]
-use crate::backend::Backend;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Finds certain bytes in a text: a bit mask for each 64 bytes, as parsers use them.
 
-use crate::backend::{Backend, byte_masks as kernels};
+use vesica_kernels::{Backend, byte_masks as kernels};
 
 pub use kernels::BLOCK;
 

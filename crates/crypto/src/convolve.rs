@@ -3,7 +3,8 @@
 //! For i = 0, 1, …: the current word i is added to word i + 1 + b for every bit b of `taps[i]`. This is the
 //! transposed convolution of expand-convolute codes. The taps are public.
 
-use crate::backend::{Backend, convolve as kernels};
+use vesica_kernels::{Backend, convolve as kernels};
+
 use crate::band::XorValue;
 
 pub use kernels::MEMORY;

@@ -31,11 +31,11 @@ use curve25519_dalek::ristretto::RistrettoPoint;
 use curve25519_dalek::scalar::Scalar as Integer;
 use curve25519_dalek::traits::MultiscalarMul;
 use rand_core::CryptoRng;
+use vesica_kernels::Backend;
+#[cfg(target_arch = "x86_64")]
+use vesica_kernels::ristretto_lanes::{self, Kernel};
 use zeroize::Zeroize;
 
-use crate::backend::Backend;
-#[cfg(target_arch = "x86_64")]
-use crate::backend::ristretto_lanes::{self, Kernel};
 use crate::group::{
     Elements, FixedBase, Group, InvalidElement, Ristretto255, RistrettoBase, RistrettoElements, Scalar,
 };

@@ -8,9 +8,9 @@ use core::ops::{Add, AddAssign, Mul, MulAssign, Sub};
 
 use rand_core::CryptoRng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use vesica_kernels::{Backend, gf128 as kernels};
 use zeroize::{DefaultIsZeroes, Zeroize};
 
-use crate::backend::{Backend, gf128 as kernels};
 use crate::block::Block;
 
 /// An element of GF(2^128).

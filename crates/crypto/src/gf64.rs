@@ -3,7 +3,8 @@
 //! Bit i of a word is the coefficient of x^i. A [`Block`] is read as a pair: a vector of dimension two, of
 //! which a field element multiplies both coordinates. All operations are constant time.
 
-use crate::backend::{Backend, gf64 as kernels};
+use vesica_kernels::{Backend, gf64 as kernels};
+
 use crate::block::Block;
 
 /// Multiplies by x.

@@ -4,7 +4,8 @@
 //! zero. Its border is ones, with a zero in the corner. Word i of the result is y_i ⊕ ⊕ of y_{12+j} where
 //! B_ij = 1.
 
-use crate::backend::{Backend, golay as kernels};
+use vesica_kernels::{Backend, golay as kernels};
+
 use crate::band::XorValue;
 
 pub use kernels::{LONG, SHORT, compress};
@@ -41,10 +42,10 @@ pub fn compress_from_on<V: XorValue + Default>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::golay::B;
     use crate::block::Block;
     use crate::prg::Prg;
     use rand_core::Rng;
+    use vesica_kernels::golay::B;
 
     #[test]
     fn weights_are_those_of_the_golay_code() {

@@ -4,7 +4,7 @@
 //! Any two codewords differ in exactly 128 bits. Words are secret, so a codeword is computed from its word
 //! without a branch or an index that depends on it.
 
-use crate::backend::{Backend, hadamard as kernels};
+use vesica_kernels::{Backend, hadamard as kernels};
 
 pub use kernels::Codeword;
 

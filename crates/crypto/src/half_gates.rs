@@ -38,10 +38,9 @@
 //!
 //! Cost by gate: two keys scheduled, four blocks to garble and two to evaluate; half of it with a private bit.
 
-pub(crate) mod formulas;
+use vesica_kernels::Backend;
+use vesica_kernels::aes::half_gates::{self as kernel, Batch, formulas};
 
-use crate::backend::Backend;
-use crate::backend::aes::half_gates::{self as kernel, Batch};
 use crate::block::Block;
 use crate::hash::{Context, Label, Oracle};
 use crate::memory::Wiped;

@@ -17,10 +17,10 @@
 //! varying width go to [`Oracle::hash_parts`], which prefixes each with its length.
 
 use blake3::Hasher;
+use vesica_kernels::Backend;
+use vesica_kernels::blake3::{Keyed, Mode};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::backend::Backend;
-use crate::backend::blake3::{Keyed, Mode};
 use crate::block::Block;
 
 /// Domain of the context keys; a new version of the derivation gets a new one.

@@ -1,4 +1,4 @@
-//! Blocks, pseudo-random generators, hashes, groups; all SIMD kernels.
+//! Blocks, pseudo-random generators, hashes, groups, homomorphic encryption.
 //!
 //! | module | what it offers |
 //! |---|---|
@@ -28,16 +28,18 @@
 //! | [`par`] | chunked loops whose result does not depend on the number of threads |
 //! | [`partitions`] | records partitioned into many buckets that share their memory |
 //! | [`security`] | the security models, and λ |
-//! | [`backend`] | the levels of the processor and the kernels; the only unsafe code |
+//! | [`backend`] | the levels of the processor |
 //!
 //! Every computation is a function of its arguments: randomness comes in as `&mut dyn CryptoRng`, and no
 //! result depends on the processor or the number of threads.
 
+#![forbid(unsafe_code)]
+
+pub use vesica_kernels::block;
+
 pub mod aes_hash;
-pub mod backend;
 pub mod band;
 pub mod bigint;
-pub mod block;
 pub mod byte_masks;
 pub mod convolve;
 pub mod elgamal;
@@ -62,3 +64,8 @@ pub mod transpose;
 pub mod tree;
 pub mod weighted_xor_sum;
 pub mod wide_prg;
+
+/// The levels of the processor. Their kernels, the only unsafe code, are the crate `vesica-kernels`.
+pub mod backend {
+    pub use vesica_kernels::{Backend, Kernels, Level};
+}

@@ -7,11 +7,11 @@
 
 use core::ops::{Deref, DerefMut};
 
+use vesica_kernels::{pages, prefetch};
 use zeroize::{ZeroizeOnDrop, optimization_barrier};
 
-pub use crate::backend::pages::Zeros;
-use crate::backend::{pages, prefetch};
 use crate::block::Block;
+pub use vesica_kernels::pages::Zeros;
 
 /// A vector of `count` times `value`, on huge pages where the system has them. Otherwise as `vec![value;
 /// count]`.

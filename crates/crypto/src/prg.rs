@@ -13,9 +13,9 @@
 //! of threads.
 
 use rand_core::CryptoRng;
+use vesica_kernels::{Backend, aes};
 use zeroize::Zeroize;
 
-use crate::backend::{Backend, aes};
 use crate::block::Block;
 use crate::stream::{StreamReader, serve_as_rng};
 

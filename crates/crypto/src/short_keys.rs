@@ -1,7 +1,7 @@
 //! Copies short texts into blocks of 64 bytes, as a hash in lanes takes them, and classifies their bytes on
 //! the way.
 
-use crate::backend::{Backend, short_keys as kernels};
+use vesica_kernels::{Backend, short_keys as kernels};
 
 pub use kernels::{BLOCK, CharClasses};
 

@@ -4,7 +4,8 @@
 //! strings and transposing it while it is in the first-level cache costs a fraction of transposing the whole
 //! matrix afterwards.
 
-use crate::backend::{Backend, transpose as kernels};
+use vesica_kernels::{Backend, transpose as kernels};
+
 use crate::block::Block;
 
 pub use kernels::{COLUMNS, ROWS, Tile};

@@ -1,7 +1,8 @@
 //! Levels of binary trees of blocks, from which puncturable pseudo-random functions are built.
 
+use vesica_kernels::{Backend, aes};
+
 use crate::aes_hash::FixedKey;
-use crate::backend::{Backend, aes};
 use crate::block::Block;
 
 /// Replaces each node x of `left` by its left child H(x), where H is [`FixedKey::ccr`], and writes its right

@@ -6,7 +6,8 @@
 //! these sums. Addition in the field takes no multiplication, and the strings are added up as they are
 //! generated.
 
-use crate::backend::{Backend, weighted_xor_sum as kernels};
+use vesica_kernels::{Backend, weighted_xor_sum as kernels};
+
 use crate::block::Block;
 
 pub use kernels::{BLOCKS, TileRow};

@@ -5,7 +5,8 @@
 //! stream(seed) = AES256_seed(0) ‖ AES256_seed(1) ‖ …      counters as 128-bit little-endian numbers
 //! ```
 
-use crate::backend::{Backend, aes};
+use vesica_kernels::{Backend, aes};
+
 use crate::block::Block;
 use crate::stream::{StreamReader, serve_as_rng};
 

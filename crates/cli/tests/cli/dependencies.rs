@@ -115,7 +115,8 @@ fn native_code_is_linked_by_the_listed_crates_alone() {
 /// The crates of this repository that each may depend on, tests and examples aside, as ARCHITECTURE.md has them.
 const LAYERS: &[(&str, &[&str])] = &[
     ("channel", &[]),
-    ("crypto", &[]),
+    ("kernels", &[]),
+    ("crypto", &["kernels"]),
     ("encode", &["crypto"]),
     ("ot", &["channel", "crypto"]),
     ("circuit", &["channel", "crypto", "ot"]),
@@ -159,6 +160,17 @@ fn the_layers_hold() {
     }
 }
 
+#[test]
+fn unsafe_code_is_in_the_kernels_alone() {
+    for package in metadata().workspace_packages() {
+        for target in package.targets.iter().filter(|target| target.is_lib()) {
+            let forbids =
+                std::fs::read_to_string(&target.src_path).unwrap().contains("#![forbid(unsafe_code)]");
+            assert_eq!(forbids, package.name.as_str() != "vesica-kernels", "{}", target.src_path);
+        }
+    }
+}
+
 /// Names of all packages that a package of this repository is built from, tests aside.
 fn reached(metadata: &Metadata, name: &str) -> BTreeSet<String> {
     let nodes = &metadata.resolve.as_ref().unwrap().nodes;
@@ -180,14 +192,14 @@ fn reached(metadata: &Metadata, name: &str) -> BTreeSet<String> {
 fn protocols_are_built_without_sockets_and_tls() {
     let metadata = metadata();
     let sockets = ["rustls", "aws-lc-rs", "aws-lc-sys", "socket2", "mio", "ring", "vesica-net"];
-    for name in ["channel", "crypto", "encode", "ot", "circuit", "protocols", "exhibits"] {
+    for name in ["channel", "kernels", "crypto", "encode", "ot", "circuit", "protocols", "exhibits"] {
         let reached = reached(&metadata, &format!("vesica-{name}"));
         let found: Vec<_> = sockets.iter().filter(|socket| reached.contains(**socket)).collect();
         assert!(found.is_empty(), "{name} is built from {found:?}");
     }
     // Of rustix, memory advice on Linux and nothing else.
     let rustix = |package: &&Package| {
-        ["vesica-crypto", "vesica-channel", "vesica-ot"].contains(&package.name.as_str())
+        ["vesica-kernels", "vesica-channel", "vesica-ot"].contains(&package.name.as_str())
     };
     for package in metadata.workspace_packages().iter().copied().filter(rustix) {
         for dependency in package.dependencies.iter().filter(|dependency| dependency.name == "rustix") {

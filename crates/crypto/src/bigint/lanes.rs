@@ -4,11 +4,11 @@
 //! and below twice the modulus.
 
 use crypto_bigint::{BoxedUint, NonZero, Word};
+use vesica_kernels::Backend;
+use vesica_kernels::montgomery::{self, Kernel, LANES, Limbs, Multiplier, Numbers};
 use zeroize::Zeroizing;
 
 use super::{Exponent, Residues};
-use crate::backend::Backend;
-use crate::backend::montgomery::{self, Kernel, LANES, Limbs, Multiplier, Numbers};
 
 /// Bits of an exponent that one multiplication by an entry of a table takes in, for exponents of this length.
 fn window(bits: u32) -> u32 {
@@ -185,7 +185,7 @@ impl Lanes {
     /// The residues of little-endian integers of `each` words. An integer is cut into pieces below R: the residue of
     /// p_0 + R·p_1 + … in Montgomery's form is p_0·R + R·(p_1·R + …), by Horner's rule.
     pub(super) fn reduce(&self, integers: &[Word], each: usize, results: &mut Residues) {
-        let bits = self.modulus.kernel().radix() * self.modulus.len() as u32;
+        let bits = self.modulus.kernel().radix() * self.modulus.limbs() as u32;
         let pieces = (each as u32 * Word::BITS).div_ceil(bits);
         let mut work = Work::new(self, integers.len() / each);
         for group in integers.chunks(LANES * each) {
@@ -205,7 +205,7 @@ impl Lanes {
     /// The table of a fixed base for exponents of `bits` bits: for every position the powers to each digit, limb
     /// after limb.
     pub(super) fn fixed_table(&self, base: &[Word], bits: u32) -> Zeroizing<Vec<u64>> {
-        let (limbs, entries) = (self.modulus.len(), 1 << FIXED_WINDOW);
+        let (limbs, entries) = (self.modulus.limbs(), 1 << FIXED_WINDOW);
         let positions = bits.div_ceil(FIXED_WINDOW).max(1) as usize;
         let mut table = Zeroizing::new(vec![0; positions * limbs * entries]);
         let mut work = Work::new(self, 1);
@@ -244,7 +244,7 @@ impl Lanes {
 
     /// A fixed base raised to each exponent, from its table.
     pub(super) fn fixed_pow(&self, table: &[u64], exponents: &[Exponent], each: usize) -> Residues {
-        let part = self.modulus.len() << FIXED_WINDOW;
+        let part = self.modulus.limbs() << FIXED_WINDOW;
         let mut results = Residues::with_capacity(each, exponents.len());
         for exponents in exponents.chunks(LANES * TOGETHER) {
             let groups: Vec<&[Exponent]> = exponents.chunks(LANES).collect();

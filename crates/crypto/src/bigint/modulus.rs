@@ -7,12 +7,12 @@ use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, NonZero, Odd, Word};
 use rand_core::CryptoRng;
 use subtle::{Choice, ConditionallySelectable};
+use vesica_kernels::Backend;
+use vesica_kernels::montgomery::LANES;
 use zeroize::{Zeroize, Zeroizing};
 
 use super::lanes::Lanes;
 use super::{Exponent, InvalidModulus, InvalidResidue, Residue, Residues};
-use crate::backend::Backend;
-use crate::backend::montgomery::LANES;
 
 /// An odd modulus of 512 to 16384 bits, with the constants of Montgomery's multiplication. Nothing about it but its
 /// length shows in the time that its operations take, so that it may be a secret prime. A copy is cheap.

@@ -4,9 +4,9 @@ use crypto_bigint::{BoxedUint, ConcatenatingMul, ConcatenatingSquare, NonZero, R
 use rand_core::Rng;
 use sha2::{Digest, Sha256, Sha512};
 use subtle::ConstantTimeEq;
+use vesica_kernels::Backend;
 
 use super::*;
-use crate::backend::Backend;
 use crate::prg::Prg;
 
 /// SHA-256 of the results of Python's integers for inputs that [`number`] derives from the size: five powers,

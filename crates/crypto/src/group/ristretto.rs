@@ -8,12 +8,12 @@ use curve25519_dalek::traits::{Identity, IsIdentity, VartimeMultiscalarMul};
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha512};
 use subtle::{Choice, ConstantTimeEq};
+use vesica_kernels::Backend;
+#[cfg(target_arch = "x86_64")]
+use vesica_kernels::ristretto_lanes;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::{Group, InvalidElement, InvalidScalar};
-use crate::backend::Backend;
-#[cfg(target_arch = "x86_64")]
-use crate::backend::ristretto_lanes;
 
 pub use elements::{RistrettoBase, RistrettoElements};
 

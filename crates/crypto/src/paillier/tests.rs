@@ -149,7 +149,7 @@ fn randomisers_are_split_and_used_up() {
 fn every_back_end_gives_the_same_ciphertexts() {
     let secret = key();
     let mut encoded: Option<Vec<u8>> = None;
-    for backend in crate::backend::Backend::available() {
+    for backend in vesica_kernels::Backend::available() {
         let rng = &mut Prg::from_seed([4; 16]);
         let public = PublicKey::new(secret.public().n.clone().with_backend(backend)).unwrap();
         let messages = public.n.random_unit(9, rng);

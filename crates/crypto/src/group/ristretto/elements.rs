@@ -4,6 +4,8 @@ use curve25519_dalek::constants::{RISTRETTO_BASEPOINT_POINT, RISTRETTO_BASEPOINT
 use curve25519_dalek::ristretto::{RistrettoBasepointTable, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar as Integer;
 use curve25519_dalek::traits::VartimeMultiscalarMul;
+use vesica_kernels::Backend;
+use vesica_kernels::ristretto_lanes;
 use zeroize::Zeroize;
 #[cfg(target_arch = "x86_64")]
 use {
@@ -11,11 +13,10 @@ use {
 };
 
 use super::{Element, LANES, Ristretto255, Scalar, decode_at, encode_doubled};
-use crate::backend::Backend;
+#[cfg(target_arch = "x86_64")]
+use crate::group::Group;
 use crate::group::InvalidElement;
 use crate::group::elements::{BatchGroup, Elements, FixedBase};
-#[cfg(target_arch = "x86_64")]
-use crate::{backend::ristretto_lanes, group::Group};
 
 impl BatchGroup for Ristretto255 {
     type Elements = RistrettoElements;
