@@ -49,6 +49,7 @@ impl FixedKey {
     }
 
     /// The permutation AES_key.
+    #[inline]
     #[must_use]
     pub fn new(key: Block) -> Self {
         Self::with_backend(Backend::detect(), key)
@@ -61,11 +62,13 @@ impl FixedKey {
     }
 
     /// Replaces each block x by π(x).
+    #[inline]
     pub fn permute(&self, blocks: &mut [Block]) {
         self.key.encrypt(blocks);
     }
 
     /// Replaces each block x by π(σ(x)) ⊕ σ(x).
+    #[inline]
     pub fn ccr(&self, blocks: &mut [Block]) {
         self.key.ccr(blocks);
     }
@@ -77,17 +80,20 @@ impl FixedKey {
     ///
     /// # Panics
     /// If the lengths differ, or the range is zero or more than 2^63.
+    #[inline]
     pub fn step(&self, mask: &Block, range: u64, from: &[u64], to: &mut [u64]) {
         self.key.step(mask, range, from, to);
     }
 
     /// The value that [`step`](Self::step) gives y, if `hash` is the hash of x.
+    #[inline]
     #[must_use]
     pub fn shift(value: u64, hash: Block, range: u64) -> u64 {
         aes::shift(value, hash, range)
     }
 
     /// Replaces block x at position i by π(π(x) ⊕ t) ⊕ π(x) with t = `first` + i (modulo 2^64).
+    #[inline]
     pub fn tccr(&self, first: u64, blocks: &mut [Block]) {
         self.key.tccr(first, blocks);
     }
@@ -97,6 +103,7 @@ impl FixedKey {
     ///
     /// # Panics
     /// If the numbers of tweaks and blocks differ.
+    #[inline]
     pub fn tccr_at(&self, tweaks: &[Block], blocks: &mut [Block]) {
         self.key.tccr_at(tweaks, blocks);
     }
@@ -107,6 +114,7 @@ impl FixedKey {
     ///
     /// # Panics
     /// If there are more or fewer words than the bits need.
+    #[inline]
     pub fn tccr_bits(&self, first: u64, offset: &Block, blocks: &[Block], words: &mut [u64]) {
         self.key.tccr_bits(first, offset, blocks, words);
     }

@@ -18,6 +18,7 @@ pub use kernels::{BandRow, XorValue, margin};
 ///
 /// # Panics
 /// If the numbers of rows and sums differ, or a row reaches beyond the table.
+#[inline]
 pub fn sums<V: XorValue, const N: usize>(table: &[V], rows: &[BandRow<N>], sums: &mut [V]) {
     sums_on(Backend::detect(), table, rows, sums);
 }
@@ -26,6 +27,7 @@ pub fn sums<V: XorValue, const N: usize>(table: &[V], rows: &[BandRow<N>], sums:
 ///
 /// # Panics
 /// As [`sums`].
+#[inline]
 pub fn sums_on<V: XorValue, const N: usize>(
     backend: Backend,
     table: &[V],

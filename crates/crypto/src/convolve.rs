@@ -13,6 +13,7 @@ pub use kernels::MEMORY;
 ///
 /// # Panics
 /// If there are more taps than words.
+#[inline]
 pub fn convolve<V: XorValue>(words: &mut [V], taps: &[u32]) {
     convolve_on(Backend::detect(), words, taps);
 }

@@ -141,6 +141,7 @@ impl DefaultIsZeroes for Gf128 {}
 ///
 /// # Panics
 /// If the slices differ in length.
+#[inline]
 pub fn multiply(x: &mut [Block], y: &[Block]) {
     multiply_on(Backend::detect(), x, y);
 }
@@ -149,6 +150,7 @@ pub fn multiply(x: &mut [Block], y: &[Block]) {
 ///
 /// # Panics
 /// If the slices differ in length.
+#[inline]
 pub fn multiply_on(backend: Backend, x: &mut [Block], y: &[Block]) {
     kernels::multiply(backend, x, y);
 }
@@ -157,6 +159,7 @@ pub fn multiply_on(backend: Backend, x: &mut [Block], y: &[Block]) {
 ///
 /// # Panics
 /// If the slices differ in length.
+#[inline]
 pub fn multiply_add(y: &mut [Block], c: Gf128, x: &[Block]) {
     multiply_add_on(Backend::detect(), y, c, x);
 }
@@ -165,6 +168,7 @@ pub fn multiply_add(y: &mut [Block], c: Gf128, x: &[Block]) {
 ///
 /// # Panics
 /// If the slices differ in length.
+#[inline]
 pub fn multiply_add_on(backend: Backend, y: &mut [Block], c: Gf128, x: &[Block]) {
     kernels::multiply_add(backend, y, c.0, x);
 }
@@ -173,6 +177,7 @@ pub fn multiply_add_on(backend: Backend, y: &mut [Block], c: Gf128, x: &[Block])
 ///
 /// # Panics
 /// If the slices differ in length.
+#[inline]
 pub fn butterfly(low: &mut [Block], high: &mut [Block], c: Gf128) {
     butterfly_on(Backend::detect(), low, high, c);
 }
@@ -181,6 +186,7 @@ pub fn butterfly(low: &mut [Block], high: &mut [Block], c: Gf128) {
 ///
 /// # Panics
 /// If the slices differ in length.
+#[inline]
 pub fn butterfly_on(backend: Backend, low: &mut [Block], high: &mut [Block], c: Gf128) {
     kernels::butterfly(backend, low, high, c.0);
 }
@@ -189,6 +195,7 @@ pub fn butterfly_on(backend: Backend, low: &mut [Block], high: &mut [Block], c: 
 ///
 /// # Panics
 /// If there is not one number for each element, or there are more than 21 tables.
+#[inline]
 pub fn table_products(x: &mut [Block], tables: &[[Block; 8]], numbers: &[u32]) {
     table_products_on(Backend::detect(), x, tables, numbers);
 }
@@ -197,6 +204,7 @@ pub fn table_products(x: &mut [Block], tables: &[[Block; 8]], numbers: &[u32]) {
 ///
 /// # Panics
 /// As [`table_products`].
+#[inline]
 pub fn table_products_on(backend: Backend, x: &mut [Block], tables: &[[Block; 8]], numbers: &[u32]) {
     assert!(tables.len() <= 21, "three bits of a number for each table");
     kernels::table_products(backend, x, tables, numbers);
@@ -206,6 +214,7 @@ pub fn table_products_on(backend: Backend, x: &mut [Block], tables: &[[Block; 8]
 ///
 /// # Panics
 /// If the slices differ in length.
+#[inline]
 #[must_use]
 pub fn inner_product(x: &[Block], y: &[Block]) -> Gf128 {
     inner_product_on(Backend::detect(), x, y)
@@ -215,6 +224,7 @@ pub fn inner_product(x: &[Block], y: &[Block]) -> Gf128 {
 ///
 /// # Panics
 /// If the slices differ in length.
+#[inline]
 #[must_use]
 pub fn inner_product_on(backend: Backend, x: &[Block], y: &[Block]) -> Gf128 {
     Gf128(kernels::inner_product(backend, x, y))
@@ -229,6 +239,7 @@ pub struct RowProducts {
 
 impl RowProducts {
     /// `rows` sums, all zero.
+    #[inline]
     #[must_use]
     pub fn new(rows: usize) -> Self {
         Self::with_backend(Backend::detect(), rows)
@@ -244,6 +255,7 @@ impl RowProducts {
     ///
     /// # Panics
     /// If there is another number of rows.
+    #[inline]
     pub fn add(&mut self, rows: &[[Block; 8]], factors: &[Block; 8]) {
         kernels::add_row_products(self.backend, &mut self.sums, rows, factors);
     }

@@ -15,6 +15,7 @@ pub const fn times_x(a: u64) -> u64 {
 }
 
 /// The product of two elements.
+#[inline]
 #[must_use]
 pub const fn product(a: u64, b: u64) -> u64 {
     kernels::product(a, b)
@@ -24,6 +25,7 @@ pub const fn product(a: u64, b: u64) -> u64 {
 ///
 /// # Panics
 /// If the slices differ in length.
+#[inline]
 pub fn multiply_add(sums: &mut [Block], pair: Block, values: &[u64]) {
     multiply_add_on(Backend::detect(), sums, pair, values);
 }
@@ -32,6 +34,7 @@ pub fn multiply_add(sums: &mut [Block], pair: Block, values: &[u64]) {
 ///
 /// # Panics
 /// If the slices differ in length.
+#[inline]
 pub fn multiply_add_on(backend: Backend, sums: &mut [Block], pair: Block, values: &[u64]) {
     kernels::multiply_add(backend, sums, pair, values);
 }

@@ -12,6 +12,7 @@ pub use kernels::Codeword;
 ///
 /// # Panics
 /// If the numbers of rows and words differ.
+#[inline]
 pub fn add(kept: &Codeword, words: &[u8], rows: &mut [Codeword]) {
     add_with(Backend::detect(), kept, words, rows);
 }
@@ -20,6 +21,7 @@ pub fn add(kept: &Codeword, words: &[u8], rows: &mut [Codeword]) {
 ///
 /// # Panics
 /// As [`add`].
+#[inline]
 pub fn add_with(backend: Backend, kept: &Codeword, words: &[u8], rows: &mut [Codeword]) {
     assert_eq!(words.len(), rows.len(), "a row for each word");
     kernels::add(backend, kept, words, rows);

@@ -24,6 +24,7 @@ pub fn large_vec<T: Clone>(value: T, count: usize) -> Vec<T> {
 
 /// A vector of `count` zeros, on huge pages where the system has them. Fresh memory from the system is zero
 /// already, and is not written again.
+#[inline]
 #[must_use]
 pub fn large_zeros<T: Zeros>(count: usize) -> Vec<T> {
     pages::zeros(count)

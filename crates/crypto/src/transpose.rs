@@ -11,11 +11,13 @@ use crate::block::Block;
 pub use kernels::{COLUMNS, ROWS, Tile};
 
 /// Sets bit i of `columns[j]` to bit j of row i.
+#[inline]
 pub fn transpose(tile: &Tile, columns: &mut [Block; COLUMNS]) {
     transpose_on(Backend::detect(), tile, columns);
 }
 
 /// [`transpose`] computed by `backend`.
+#[inline]
 pub fn transpose_on(backend: Backend, tile: &Tile, columns: &mut [Block; COLUMNS]) {
     kernels::transpose(backend, tile, columns);
 }

@@ -11,6 +11,7 @@ use crate::block::Block;
 ///
 /// # Panics
 /// If the sides differ in length.
+#[inline]
 pub fn correlated_children(hash: &FixedKey, left: &mut [Block], right: &mut [Block]) -> [Block; 2] {
     aes::children(&hash.key, None, left, right)
 }
@@ -19,22 +20,26 @@ pub fn correlated_children(hash: &FixedKey, left: &mut [Block], right: &mut [Blo
 ///
 /// # Panics
 /// If the sides differ in length.
+#[inline]
 pub fn independent_children(hashes: [&FixedKey; 2], left: &mut [Block], right: &mut [Block]) -> [Block; 2] {
     aes::children(&hashes[0].key, Some(&hashes[1].key), left, right)
 }
 
 /// Replaces each node by its left child of [`independent_children`], and returns the sum of the children.
+#[inline]
 pub fn only_children(hash: &FixedKey, nodes: &mut [Block]) -> Block {
     aes::ccr_sum(&hash.key, nodes)
 }
 
 /// Adds `value` to the block at the secret `index`, if there is such a block, in a time that does not depend
 /// on `index`.
+#[inline]
 pub fn add_at(blocks: &mut [Block], index: usize, value: Block) {
     add_at_on(Backend::detect(), blocks, index, value);
 }
 
 /// [`add_at`] by `backend`.
+#[inline]
 pub fn add_at_on(backend: Backend, blocks: &mut [Block], index: usize, value: Block) {
     aes::add_at(backend, blocks, index, value);
 }
