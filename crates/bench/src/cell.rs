@@ -315,8 +315,8 @@ struct Described {
     source: String,
 }
 
-/// `networks.toml` as it was when the program was built.
-const BUILT_IN: &str = include_str!("../../../benchmarks/networks.toml");
+/// `benchmarks/networks.toml`, as it was when the program was built: a copy, since a package holds its own files alone.
+const BUILT_IN: &str = include_str!("networks.toml");
 
 impl Networks {
     /// Reads `networks.toml`. If there is none, the networks are those that the program was built with, so that a single cell

@@ -12,8 +12,8 @@ use vesica::table::shown_path;
 use crate::args::Quickstart;
 use crate::screen::{self, say};
 
-const CUSTOMERS: &str = include_str!("../../../examples/quickstart/customers.csv");
-const NEWSLETTER: &str = include_str!("../../../examples/quickstart/newsletter.csv");
+const CUSTOMERS: &str = include_str!("quickstart/customers.csv");
+const NEWSLETTER: &str = include_str!("quickstart/newsletter.csv");
 
 /// Plays both parties and shows what each one does.
 pub(crate) fn run(args: &Quickstart) -> u8 {

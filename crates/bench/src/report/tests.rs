@@ -24,7 +24,11 @@ fn the_times_of_plan_are_those_of_all_records() {
     let mut names = Vec::new();
     for (folder, cells) in plan_records().iter().zip(vesica::plan::RECORDS) {
         let now = cells::text(&Record::read(folder).unwrap(), folder).unwrap();
-        assert!(now == cells, "{}: `vesica bench report` writes them again", folder.name());
+        assert!(
+            now == cells,
+            "{0}: `vesica bench report` writes cells.csv again; it goes to crates/vesica/cells/{0}.csv",
+            folder.name()
+        );
         names.push(folder.name());
     }
     for entry in fs::read_dir(root().join("record")).unwrap() {

@@ -20,6 +20,7 @@ mod main_job;
 mod meeting;
 mod memory;
 mod outputs;
+mod packages;
 mod parts;
 mod plan;
 mod relay;

@@ -20,12 +20,13 @@ use vesica_protocols::{DEFAULT_LEVEL, Parameters, Profile, ResultKind, Sizes};
 use crate::words::memory::Budget;
 
 /// The cells of each record, the preferred one first: a line that names record and machine, a line of column names, a line
-/// for each cell. `vesica bench report` writes the files, and a test of `vesica-bench` holds them against the records.
+/// for each cell. `vesica bench report` writes the files into the folders of the records, from which they are copied here; a
+/// test of `vesica-bench` holds them against the records.
 pub const RECORDS: [&str; 4] = [
-    include_str!("../../../../../benchmarks/record/2026-11-22-zen4/cells.csv"),
-    include_str!("../../../../../benchmarks/record/2026-11-23-zen4/cells.csv"),
-    include_str!("../../../../../benchmarks/record/2026-11-23-zen5/cells.csv"),
-    include_str!("../../../../../benchmarks/record/2026-11-23-xeon/cells.csv"),
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/cells/2026-11-22-zen4.csv")),
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/cells/2026-11-23-zen4.csv")),
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/cells/2026-11-23-zen5.csv")),
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/cells/2026-11-23-xeon.csv")),
 ];
 
 /// The column names of [`RECORDS`].
