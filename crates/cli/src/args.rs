@@ -264,7 +264,7 @@ pub(crate) struct Protocols {
     /// Print JSON, for programs
     #[arg(long, conflicts_with = "markdown")]
     pub(crate) json: bool,
-    /// Print the README's table
+    /// Print the table of docs/protocols/README.md
     #[arg(long, hide = true, conflicts_with = "name")]
     pub(crate) markdown: bool,
 }

@@ -1,4 +1,4 @@
-//! `vesica protocols`, `completions`, `man`: what the program can do, for people, programs and the README.
+//! `vesica protocols`, `completions`, `man`: what the program can do, for people, programs and pages.
 
 use std::fmt::Write;
 use std::io::{self, Write as _};
@@ -223,11 +223,8 @@ fn as_markdown() -> String {
         String::from("| name | protocol | security | paper | reveals |\n| --- | --- | --- | --- | --- |\n");
     for entry in PROTOCOLS {
         let Entry { name, title, paper, leakage, .. } = entry;
-        let _ = writeln!(
-            text,
-            "| [`{name}`](docs/protocols/{name}.md) | {title} | {} | {paper} | {leakage} |",
-            security(entry)
-        );
+        let _ =
+            writeln!(text, "| [`{name}`]({name}.md) | {title} | {} | {paper} | {leakage} |", security(entry));
     }
     text
 }

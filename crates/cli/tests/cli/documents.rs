@@ -32,11 +32,23 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
 }
 
 #[test]
-fn the_readme_holds_the_registry() {
-    let readme = read("README.md");
-    let table = between(&readme, "<!-- vesica protocols --markdown -->\n", "<!-- end -->");
+fn the_page_of_protocols_holds_the_registry_and_the_readme_some_of_it() {
+    let page = read("docs/protocols/README.md");
+    let table = between(&page, "<!-- vesica protocols --markdown -->\n", "<!-- end -->");
     let now = vesica(&["protocols", "--markdown"]);
-    assert_eq!(table, now, "README.md is to hold what `vesica protocols --markdown` prints:\n{now}");
+    assert_eq!(
+        table, now,
+        "docs/protocols/README.md is to hold what `vesica protocols --markdown` prints:\n{now}"
+    );
+    let readme = read("README.md");
+    let some = between(&readme, "## Protocols\n", "## The library\n")
+        .lines()
+        .filter(|line| line.starts_with("| [`"));
+    let some: Vec<_> = some.map(|line| line.replace("](docs/protocols/", "](")).collect();
+    assert_eq!(some.len(), 5);
+    for line in some {
+        assert!(table.contains(&format!("{line}\n")), "no line of the table: {line}");
+    }
 }
 
 /// The code that each family of kernels runs on each level, as a table.
