@@ -89,8 +89,9 @@ impl Screen {
                 self.now().progress((*done, *total), *share, left);
             }
             // The progress of the phase tells how many parts are done.
-            Event::Part { .. } => {}
             Event::Done { .. } | Event::Failed { .. } => self.clear(),
+            // `Part` among them.
+            _ => {}
         }
     }
 

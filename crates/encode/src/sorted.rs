@@ -27,6 +27,7 @@ const BATCH: usize = 1 << 10;
 
 /// Why bytes are not a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SortedError {
     /// The number of bytes does not fit count and width.
     #[error("a list of the wrong length")]

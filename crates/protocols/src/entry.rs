@@ -16,6 +16,7 @@ use crate::results::ResultName;
 
 /// Whether a protocol may be taken without being asked for by name, or at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Status {
     /// Secure as its entry says.
     Standard,

@@ -11,6 +11,7 @@ use crate::results::ResultName;
 
 /// A protocol run that did not end with a result.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The connection failed, fell silent, or carried something that is not a frame.
     #[error(transparent)]
@@ -58,6 +59,7 @@ pub enum Error {
 
 /// What the partner sent and no honest partner sends. Positions count within messages, never within sets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Misbehaviour {
     /// Not the canonical encoding of a group element, or the identity.
     #[error("a group element that is not valid (element {position} of its message)")]
@@ -99,6 +101,7 @@ pub enum Misbehaviour {
 
 /// A call that the protocol cannot serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Misuse {
     /// The number of items is not the agreed one.
     #[error("the run was agreed for {agreed} items, but {given} were handed in")]

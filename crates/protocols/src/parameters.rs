@@ -299,6 +299,7 @@ fn unsupported_statistical(parameters: &Parameters) -> Option<Unsupported> {
 
 /// A parameter that a protocol cannot be run with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unsupported {
     /// No such level.
     #[error("level {level} (it has {offered:?})")]

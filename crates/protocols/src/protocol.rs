@@ -15,6 +15,7 @@ pub(crate) use crate::participants::{Learns, Participant, Role, Sizes};
 
 /// A step of a whole run, as the progress bar, the events, the report and the errors name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Phase {
     /// Arguments, identity and output are checked.
     Prepare,

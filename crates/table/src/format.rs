@@ -7,6 +7,7 @@ use crate::packing::{self, Packing};
 
 /// A format that can be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Format {
     /// Text, perhaps packed.
     Csv(Packing),

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 /// The number cannot be a modulus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum InvalidModulus {
     /// It is even.
     #[error("the modulus is even")]

@@ -131,6 +131,7 @@ pub struct Alternative {
 
 /// Why a protocol cannot be taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unfit {
     /// It does not offer what was asked for.
     #[error(transparent)]

@@ -12,6 +12,7 @@ use crate::words::terms::Difference;
 
 /// Why a conversation did not end with a result that both sides confirmed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SessionError {
     /// The connection failed.
     #[error(transparent)]

@@ -327,7 +327,8 @@ impl Error {
             ProtocolError::Misuse(Misuse::TooManyMasks { .. }) => {
                 (Side::Both, Kind::Refused, "leave out `--variant` on both sides, or use smaller tables")
             }
-            ProtocolError::Misuse(_) | ProtocolError::Items(_) => (Side::Ours, Kind::Internal, REPORT_A_BUG),
+            // `Misuse` and `Items`: a run checks before it calls a protocol.
+            _ => (Side::Ours, Kind::Internal, REPORT_A_BUG),
         };
         Error { side, phase, kind, message, remedy: remedy.into() }
     }

@@ -9,6 +9,7 @@ use crate::words::settings::{self, Wanted};
 
 /// Why no protocol can run as asked. The text is for both parties: it holds agreed values only.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlanError {
     /// No such name in the registry.
     #[error("{}", registry::absent(.0))]

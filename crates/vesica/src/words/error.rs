@@ -21,6 +21,7 @@ pub(crate) const REPORT_A_BUG: &str =
 /// Who can do something about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Side {
     /// This side.
     Ours,
@@ -51,6 +52,7 @@ impl From<Participant> for Side {
 /// What kind of failure it is; each has one exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Kind {
     /// Wrong usage, bad identity, an address that cannot be bound.
     Usage,

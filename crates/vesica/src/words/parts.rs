@@ -28,6 +28,7 @@ const MOST_LANES: u16 = 16;
 
 /// Why a run in parts did not come to its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PartsError {
     /// The run has something that a part cannot have.
     #[error("a run in several parts does not go together with {0}")]

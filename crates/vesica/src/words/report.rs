@@ -256,6 +256,7 @@ pub struct Versions {
 /// What happens during a run. The last event is `Done` or `Failed`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Event {
     /// The run began.
     Started {
