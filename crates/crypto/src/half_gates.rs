@@ -87,7 +87,7 @@ impl<const W: usize> HalfGates<W> {
         }
     }
 
-    /// The same, computed by `backend`.
+    /// These gates, computed by `backend`.
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
         Self { backend, ..self }

@@ -109,7 +109,7 @@ impl<T: Blank> Wiped<T> {
         }
     }
 
-    /// The same, without room for what may come later.
+    /// Makes room for exactly so many more, and wipes what was in the smaller room.
     pub fn reserve_exact(&mut self, more: usize) {
         if self.0.capacity() - self.0.len() < more {
             let mut grown = large_capacity(self.0.len() + more);

@@ -237,7 +237,7 @@ impl PublicKey {
         Ciphertexts(self.n_squared.pow_each(&a.0, factors))
     }
 
-    /// The same messages under randomness that nobody knows.
+    /// Encryptions of the messages of `a` under randomness that nobody knows.
     ///
     /// # Panics
     /// If there is not one randomiser for each.

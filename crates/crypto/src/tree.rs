@@ -16,7 +16,9 @@ pub fn correlated_children(hash: &FixedKey, left: &mut [Block], right: &mut [Blo
     aes::children(&hash.key, None, left, right)
 }
 
-/// The same with independent children: hashes under one permutation on the left, under another on the right.
+/// Replaces each node of `left` by its hash under the first permutation, the left child, and writes its hash under the
+/// second one, the right child, at the same index of `right`. Returns the sums of the left children and of the right
+/// children.
 ///
 /// # Panics
 /// If the sides differ in length.

@@ -35,7 +35,7 @@ const HALF: usize = LANES / 2;
 /// Limbs come in multiples of this.
 const BLOCK: usize = 10;
 
-/// The same limb of eight numbers.
+/// One limb of each of eight numbers.
 #[derive(Clone, Copy, Default, Zeroize)]
 #[repr(C, align(64))]
 pub struct Limbs(pub [u64; LANES]);

@@ -476,7 +476,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The same for an exponent of few ones.
+    /// [`vartime_pow`](Self::vartime_pow) for an exponent of few ones: a multiplication for each of them.
     fn vartime_pow_sparse(&mut self, base: &Numbers, bits: u32, exponent: &Exponent) {
         self.value.copy_from_slice(if bits == 0 { &self.lanes.one } else { base });
         for bit in (0..bits.saturating_sub(1)).rev() {

@@ -69,7 +69,7 @@ impl Modulus {
         Ok(Self { params, bits, backend: Backend::PORTABLE, lanes: None }.with_backend(Backend::detect()))
     }
 
-    /// The same modulus, computed by `backend`.
+    /// This modulus, for operations computed by `backend`.
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
         let lanes = Lanes::of(backend, self.divisor(), self.bits).map(Arc::new);

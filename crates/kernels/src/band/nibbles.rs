@@ -38,7 +38,7 @@ type Planes = [__m512i; 4];
 /// How sixteen rows select among four columns: a byte each.
 type Selection = [u64; 2];
 
-/// The same of all groups of four columns that rows reach.
+/// How sixteen rows select among all groups of four columns that they reach.
 type Selections = [Selection; 16 * (MOST_WORDS + 1)];
 
 /// Sets `sums[i]` to the sum of the values of `table`, two words each, that row i selects.

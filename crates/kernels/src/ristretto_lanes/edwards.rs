@@ -75,7 +75,7 @@ macro_rules! edwards {
                 Self::from_fractions([&e, &g], [&h, &f])
             }
 
-            /// The same without T, which another doubling does not need.
+            /// `2 · self` without T, which another doubling does not need.
             #[inline]
             #[target_feature(enable = $features)]
             pub(super) fn double_without_t(&self) -> Self {
@@ -134,7 +134,7 @@ macro_rules! edwards {
                 }
             }
 
-            /// The same point for sums, given the inverse of its Z.
+            /// This point as an addend, given the inverse of its Z.
             #[target_feature(enable = $features)]
             pub(super) fn to_affine(self, inverse: &Fe) -> Affine {
                 let (x, y, t) = (self.x.mul(inverse), self.y.mul(inverse), self.t.mul(inverse));
@@ -150,7 +150,7 @@ macro_rules! edwards {
                 self.add_parts(&addend.difference, &addend.sum, &addend.scaled, z.plus(z))
             }
 
-            /// The same for a point that has a denominator.
+            /// `self + addend`, for an addend that has a denominator.
             #[inline]
             #[target_feature(enable = $features)]
             pub(super) fn add_projective(&self, addend: &Projective) -> Self {

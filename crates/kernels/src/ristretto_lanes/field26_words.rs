@@ -3,7 +3,7 @@
 /// Defines it for the surrounding field.
 macro_rules! field26_words {
     ($features:literal) => {
-        /// The same elements with limbs of 26 and 25 bits and values below p.
+        /// These elements with limbs of 26 and 25 bits and values below p.
         ///
         /// An `Fe` is below 2^255 + 2^146 < 2p. It is at least p exactly if adding 19 carries out of bit 255; then
         /// adding 19 and dropping that bit subtracts p.

@@ -29,7 +29,7 @@ const QUADS: usize = 4;
 /// A part of a stream.
 type Vectors = [__m512i; VECTORS];
 
-/// The same in vectors of 256 bits.
+/// A part of a stream, in vectors of 256 bits.
 type Halves = [__m256i; HALVES];
 
 /// The most bits that number a key.

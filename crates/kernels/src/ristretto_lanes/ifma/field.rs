@@ -369,7 +369,7 @@ impl Fe {
         self.negate_in(self.is_negative())
     }
 
-    /// The same elements with limbs below 2^51 and values below p.
+    /// These elements with limbs below 2^51 and values below p.
     ///
     /// An `Fe` is below 2^255 + 2^221 < 2p. It is at least p exactly if adding 19 carries out of bit 255;
     /// then adding 19 and dropping that bit subtracts p.
