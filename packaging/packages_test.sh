@@ -22,7 +22,8 @@ stage "the program is installed from the packed crates"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 for crate in "$target"/package/*.crate; do
-	tar -C "$work" -xzf "$crate"
+	# Packed files are as old as one another; cargo goes by when they were written.
+	tar -C "$work" -xzmf "$crate"
 done
 # Until the crates are on a registry, this workspace says where each one is. The versions of all others are those that the
 # repository is tested with.

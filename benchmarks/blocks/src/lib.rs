@@ -4,6 +4,8 @@
 //! `measure`) time the same blocks against their floors on every back end. The benchmarks here show whether a change
 //! made one slower.
 
+#![forbid(unsafe_code)]
+
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::prg::Prg;
