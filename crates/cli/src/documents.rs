@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 
 use clap::CommandFactory;
 use serde_json::Value;
+use vesica::Kind;
 use vesica::plan::catalogue;
 use vesica::protocols::Supported;
 use vesica::registry::{self, Entry, Message, PROTOCOLS};

@@ -35,7 +35,6 @@ mod entry;
 mod error;
 mod local;
 mod mask_lists;
-mod masks;
 mod outcome;
 mod overlap;
 mod participants;

@@ -41,7 +41,9 @@ pub use scale::parts;
 pub use session::{helper, partner};
 pub use words::error::{Error, Kind, Side, caught};
 pub use words::randomness::randomness;
-pub use words::{auto, base_ots, memory, options, registry, report, resources, results, run_file, settings, terms};
+pub use words::{
+    auto, base_ots, memory, options, registry, report, resources, results, run_file, settings, terms,
+};
 
 pub use vesica_channel as channel;
 pub use vesica_crypto::backend;

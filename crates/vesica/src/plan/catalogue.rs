@@ -1,7 +1,7 @@
 //! The registry of protocols for programs: `vesica protocols --json`, and the Python package's `protocols()`.
 
-use serde_json::{Map, Value, json};
 use crate::words::registry::PROTOCOLS;
+use serde_json::{Map, Value, json};
 
 use crate::words::report::SCHEMA;
 

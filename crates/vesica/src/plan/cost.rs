@@ -3,9 +3,9 @@
 mod budget;
 mod measured;
 
+use crate::words::registry::{self, Entry, Gates, PROTOCOLS, Security, Shape};
 use serde::Serialize;
 use vesica_ot::base::cache;
-use crate::words::registry::{self, Entry, Gates, PROTOCOLS, Security, Shape};
 use vesica_protocols::{Learns, Participant, ResultKind, Role, Sizes};
 
 use crate::words::auto::{self, PlanError};

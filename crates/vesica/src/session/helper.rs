@@ -13,10 +13,10 @@
 //! what was agreed, the public name of the run and the partner's key. So the helper serves two parties that mean each
 //! other, in the same run. It learns nothing of terms that do not concern it.
 
+use crate::words::registry::{self, Entry, Shape};
 use vesica_channel::Channel;
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_net::{Connection, PublicKey};
-use crate::words::registry::{self, Entry, Shape};
 use vesica_protocols::{HelperCtx, Learns, Parameters, Participant, Progress, Role, Run, Sizes};
 
 use crate::session::agreed::Agreed;
@@ -382,6 +382,8 @@ struct Refused {
 
 #[cfg(test)]
 mod tests {
+    use vesica_channel::ChannelError;
+
     use super::*;
 
     fn request(role: Role) -> Request {

@@ -13,8 +13,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::{Serialize, Serializer};
 use crate::words::registry::{Entry, Security, Shape};
+use serde::{Serialize, Serializer};
 use vesica_protocols::{DEFAULT_LEVEL, Parameters, Profile, ResultKind, Sizes};
 
 use crate::words::memory::Budget;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::words::registry::{Entry, PROTOCOLS, Security};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand_core::CryptoRng;
@@ -11,7 +12,6 @@ use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_encode::items::Split;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates, Width};
 use vesica_net::{Connection, NetError, NetEvent, Options, PartCall, memory};
-use crate::words::registry::{Entry, PROTOCOLS, Security};
 use vesica_protocols::testing::{Planted, planted_for, usual};
 use vesica_protocols::{Learns, Parameters, Phase, Role, Sizes};
 use vesica_table::Dialect;
