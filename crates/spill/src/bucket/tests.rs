@@ -88,6 +88,8 @@ fn full_blocks_at_the_end_are_read_too() {
 fn room_is_used_again_once_it_is_free() {
     let (_folder, spill) = spill();
     let size = 3 * EXTENT as usize;
+    drop(stored(&spill, &[]));
+    assert_eq!(spill.extents_used(), 0, "a bucket without records takes nothing");
     let first = stored(&spill, &bytes(size));
     let used = spill.extents_used();
     assert_eq!(used, 4, "three extents of records, and their tags");
@@ -103,6 +105,7 @@ fn room_is_used_again_once_it_is_free() {
     // A bucket that nobody finished takes nothing either.
     let mut unfinished = spill.buckets(LABEL, 1, 8, Block::SMALL).unwrap();
     bytes(size).chunks(8).for_each(|record| unfinished.push(0, record).unwrap());
+    assert_eq!(unfinished.buckets[0].block.capacity(), Block::SMALL.bytes(), "in memory it takes a block");
     let used = spill.extents_used();
     drop(unfinished);
     // A finished one of the same size takes one more, for its last block.
