@@ -118,6 +118,15 @@ mod tests {
         (folder, directory)
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn what_is_needed_is_compared_with_the_room_that_is_free() {
+        let (_folder, directory) = named();
+        directory.require(2).unwrap();
+        let refused = directory.require(u64::MAX).unwrap_err();
+        assert!(matches!(refused, SpillError::Room { needed: u64::MAX, .. }), "{refused}");
+    }
+
     #[test]
     fn the_user_comes_before_the_environment() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
