@@ -1,7 +1,7 @@
 //! Shamir's secret sharing over GF(2^128): any t of m shares give the secret, t - 1 say nothing about it.
 //!
 //! A polynomial f of degree below t is drawn at random. The shares are its values at m points, and the secret
-//! is its value at one point more. Nothing here takes m·t steps, for the filters of [`dcw13_malicious`] have
+//! is its value at one point more. Nothing here takes m·t steps, for the filters of `gbf-dcw-malicious` have
 //! 2^20 slots for 2^12 items. With 2^d ≥ m points:
 //!
 //! | step | how | multiplications |
@@ -36,8 +36,6 @@
 //!
 //! Which shares are there is a secret, as the shares are. No branch and no address depends on either; how many
 //! there are is compared with t.
-//!
-//! [`dcw13_malicious`]: crate::dcw13_malicious
 
 use std::sync::LazyLock;
 

@@ -171,6 +171,26 @@ fn unsafe_code_is_in_the_kernels_alone() {
     }
 }
 
+/// Releases build these packages with their default features.
+#[test]
+fn no_release_has_what_is_insecure_or_broken() {
+    let metadata = metadata();
+    for name in ["vesica", "vesica-bench", "vesica-cli", "vesica-python"] {
+        let packages = metadata.workspace_packages();
+        let package = packages.iter().find(|package| package.name.as_str() == name).unwrap();
+        let default = package.features.get("default").map_or(&[][..], Vec::as_slice);
+        assert!(default.iter().all(|feature| !feature.contains("exhibits")), "{name}");
+        for other in package.dependencies.iter().filter(|other| other.kind == DependencyKind::Normal) {
+            let taken = other.name == "vesica-exhibits" && !other.optional;
+            assert!(!taken && other.features.iter().all(|feature| feature != "exhibits"), "{name}");
+        }
+    }
+    for script in ["Makefile", "packaging/Dockerfile", "python/wheel.sh"] {
+        let text = std::fs::read_to_string(root().join(script)).unwrap();
+        assert!(!text.contains("exhibits"), "{script}");
+    }
+}
+
 /// Names of all packages that a package of this repository is built from, tests aside.
 fn reached(metadata: &Metadata, name: &str) -> BTreeSet<String> {
     let nodes = &metadata.resolve.as_ref().unwrap().nodes;
