@@ -15,7 +15,7 @@
 //! - The sharing is Shamir's over GF(2^128), m/2 of m ([`crate::shamir`]); the paper names none, and
 //!   RR16 measured as many field multiplications in its place. sk is the value of a random polynomial. The
 //!   receiver interpolates *all* shares that it got, so that it notices a wrong one wherever it is.
-//! - E is a Feistel network of AES on 256 bits ([`vesica_crypto::wide_block`]).
+//! - E is a Feistel network of AES on 256 bits ([`crate::wide_block`]).
 //! - Each hash function has a slice of the filter, m/k = 2n slots, since coinciding positions cancel (RR16
 //!   §4.1). Every slice then has at least n zeros. There is one bin: with several, a receiver could fill half of
 //!   them with ones and still reach the threshold.
