@@ -150,6 +150,50 @@ mutants: setup ## Apply each mutant of mutants/*.toml to a copy; fails if a test
 mutants-fit:
 	$(call stage,mutants fit,python3 mutants/run.py --fit)
 
+# Checks that `make test` leaves out: each takes minutes, or a tool or a toolchain of its own (CONTRIBUTING.md).
+
+.PHONY: package-test
+package-test: setup ## Pack the crates, install the program from them in a clean folder, and run its quickstart
+	$(call stage,packages,CARGO=$(CARGO) packaging/packages_test.sh $(TARGET)/packages-test)
+
+MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+.PHONY: msrv
+msrv: setup ## Check that all crates build with the oldest Rust that Cargo.toml names
+	@rustup run $(MSRV) cargo --version >/dev/null 2>&1 || rustup toolchain install $(MSRV) --no-self-update --profile minimal
+	$(call stage,msrv,rustup run $(MSRV) cargo check --workspace --locked --target-dir $(TARGET)/msrv)
+
+INSTALL_DENY = command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
+
+.PHONY: deny
+deny: ## Check licences, sources and duplicates of all dependencies with cargo-deny
+	@$(INSTALL_DENY)
+	$(call stage,deny,cargo-deny --locked --workspace check bans licenses sources)
+
+.PHONY: advisories
+advisories: ## Check all dependencies against RustSec's advisories, which come from github.com
+	@$(INSTALL_DENY)
+	$(call stage,advisories,cargo-deny --locked --workspace check advisories)
+
+# What the public items are compared with: the last tag, or the commit before while there is none.
+BASELINE ?= $(shell git describe --tags --abbrev=0 2>/dev/null || echo HEAD~1)
+
+.PHONY: semver
+semver: setup ## Compare the public items of the libraries with those at BASELINE, by default the last tag
+	command -v cargo-semver-checks >/dev/null || $(CARGO) install --locked cargo-semver-checks
+	$(call stage,semver,cargo-semver-checks semver-checks --workspace --baseline-rev $(BASELINE))
+
+# Miri reports no vector instructions, so it runs the portable kernels, and views of blocks as bytes. Left out are tests
+# that take it long: hashes of AES, many draws, or many lengths.
+MIRI_TESTS ?= block:: byte_masks:: short_keys:: levels:: encrypts_as_fips_197 combs_multiply
+
+.PHONY: miri
+miri: setup ## Run the tests of the portable kernels under Miri, which finds undefined behaviour (nightly Rust)
+	@cargo +nightly miri --version >/dev/null 2>&1 || rustup toolchain install nightly --no-self-update \
+		--profile minimal --component miri --component rust-src
+	$(call stage,miri,MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked --package vesica-kernels --lib \
+		--target-dir $(TARGET)/miri -- $(MIRI_TESTS))
+
 .PHONY: parameters
 parameters: setup ## Derive every security parameter again; fails if the code has another (FULL=1: also what takes minutes)
 	$(CARGO) run --quiet --locked --profile ci --package vesica-protocols --example parameters -- $(if $(FULL),--full)
