@@ -23,8 +23,10 @@ const MEETING: &[&str] = &["listen", "connect", "via", "via-key", "run"];
 pub(crate) fn expand(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
     let texts: Vec<String> = arguments.iter().map(|text| text.to_string_lossy().into_owned()).collect();
     let command = texts.get(1).map_or("", |text| text.as_str());
-    let named =
-        ["receive", "send"].contains(&command).then(|| values(&texts, "run-file")).unwrap_or_default();
+    let named = match command {
+        "receive" | "send" => values(&texts, "run-file"),
+        _ => Vec::new(),
+    };
     let [path] = &named[..] else { return Ok(arguments) };
     let file = RunFile::load(Path::new(path))?;
     file.check_command(command)?;
