@@ -178,7 +178,7 @@ impl Agreed {
     }
 
     /// Runs the protocol with what a sender attaches to its items, and with a connection to a helper that has [joined](super::helper::join),
-    /// which [`confirm_helper`] is for.
+    /// which [`confirm_helper`](super::confirm_helper) is for.
     pub fn run_helped<'a>(
         &self,
         (items, attached): (&'a Items, Attached<'a>),
