@@ -68,7 +68,7 @@ CLUSTERS = [
 
 
 def bound(items, parts):
-    """Items that each of so many parts is padded to (the formula of crates/encode/src/parts.rs)."""
+    """Items that each of so many parts is padded to (the formula of crates/encode/src/items/parts.rs)."""
     if parts == 1:
         return items
     a = -(-(41 + (parts - 1).bit_length()) * 45427 // 65536)

@@ -300,7 +300,7 @@ pub(crate) struct TableOptions {
 }
 
 impl TableOptions {
-    /// My table; none in an offline phase alone.
+    /// My table, named in either way.
     pub(crate) fn input(&self) -> Option<PathBuf> {
         self.input.clone().or_else(|| self.file.clone())
     }

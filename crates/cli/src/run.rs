@@ -152,12 +152,21 @@ fn with_partner(
             Ok((met, line))
         });
         match met {
-            Ok((met, line)) => job.run(&met, cancel, rng, &|event| {
-                on_event(event);
-                if let (Event::Started { .. }, Some(line)) = (event, &line) {
-                    on_event(&Event::Notice { message: line.clone() });
+            Ok((met, line)) => {
+                let ended = job.run(&met, cancel, rng, &|event| {
+                    on_event(event);
+                    if let (Event::Started { .. }, Some(line)) = (event, &line) {
+                        on_event(&Event::Notice { message: line.clone() });
+                    }
+                });
+                // A file that the partner was never waited for with is of no use.
+                let unmet =
+                    |error: &Error| matches!(error.phase, Phase::Prepare | Phase::Read | Phase::Count);
+                if ended.result.as_ref().err().is_some_and(unmet) {
+                    partner.write_run_file.iter().for_each(|file| drop(std::fs::remove_file(file)));
                 }
-            }),
+                ended
+            }
             Err(error) => job.refuse(error, on_event),
         }
     })
@@ -187,7 +196,8 @@ fn protected(input: Option<&PathBuf>, partner: &PartnerOptions) -> Vec<PathBuf> 
     let keys = keys.into_iter().filter_map(Option::as_ref).chain(&partner.via_key);
     let key_files = keys.filter_map(|key| key.strip_prefix('@'));
     protected.extend(key_files.map(PathBuf::from));
-    protected.extend(partner.keep_base_ots.clone());
+    let kept = [&partner.keep_base_ots, &partner.run_file, &partner.write_run_file];
+    protected.extend(kept.into_iter().flatten().cloned());
     protected
 }
 

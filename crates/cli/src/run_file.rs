@@ -8,12 +8,12 @@ use std::path::Path;
 use vesica::job::{Job, Partner};
 use vesica::protocols::Role;
 use vesica::results::ResultChoice;
-use vesica::run_file::{HOST, Meeting, RunFile, rule_of};
+use vesica::run_file::{Meeting, RunFile, rule_of, unknown_host};
 use vesica::settings::Settings;
 use vesica::table::shown_path;
 use vesica::{Error, net::Address};
 
-/// What meets the partner. A user who names one of these does not take the file's.
+/// What meets the partner. A user who names an address or a relay does not take the file's.
 const MEETING: &[&str] = &["listen", "connect", "via", "via-key", "run"];
 
 /// The program's arguments, with those of the run file that they name.
@@ -41,15 +41,15 @@ pub(crate) fn expand(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
         }
         added.push((name, value));
     }
-    let meets = MEETING.iter().any(|name| given(name));
+    let meets = ["listen", "connect", "via"].into_iter().any(given);
     for (name, value) in file.meeting() {
         if given(name) || (meets && MEETING.contains(&name)) {
             continue;
         }
-        if let Some(port) = value.strip_prefix(HOST).filter(|_| name == "connect") {
+        if let Some(port) = unknown_host(value).filter(|_| name == "connect") {
             return Err(Error::usage(
                 "the run file does not know by which name the partner's machine is reached",
-                format!("give `--connect NAME{port}` with its name or address"),
+                format!("give `--connect NAME:{port}` with its name or address"),
             ));
         }
         added.push((name, Some(value)));
@@ -123,7 +123,6 @@ pub(crate) fn for_partner(job: &Job, partner: &Partner) -> RunFile {
         peer: mine,
         mine: theirs,
         helper: helper.map(|helper| helper.address.clone()),
-        helper_key: helper.map(|helper| helper.key.to_string()),
         ..Meeting::of(&partner.address)
     };
     RunFile::for_partner(job.role, &job.settings, job.table.keys.iter().map(rule_of).collect(), meeting)
@@ -173,9 +172,16 @@ fn command_line(file: &RunFile, settings: &Settings) -> String {
     let chosen = arguments.iter().filter(|argument| !usual.contains(argument)).copied();
     let meeting = file.meeting().into_iter().map(|(name, value)| (name, Some(value)));
     words.extend(meeting.chain(chosen).map(|(name, value)| match value {
+        Some(value) if value.starts_with('-') => format!("--{name}={}", quoted(value)),
         Some(value) => format!("--{name} {}", quoted(value)),
         None => format!("--{name}"),
     }));
+    let alike = [
+        (file.partner.helper.is_some(), "--helper-key PUBKEY"),
+        (file.partner.peer.is_none(), "--insecure-plaintext"),
+        (settings.allow_insecure, "--allow-insecure"),
+    ];
+    words.extend(alike.into_iter().filter(|(given, _)| *given).map(|(_, option)| option.to_owned()));
     words.join(" ")
 }
 

@@ -3,7 +3,7 @@
 //! [`job::Job`] is a whole run for one party: a table, a partner, a protocol, the matching rows. The table is a file, or
 //! record batches in memory, which are not copied. [`local::run`] plays both parties in one process. [`sets::SetJob`] takes a
 //! set of byte strings and a [`Connection`](vesica_net::Connection). Below them, [`session`] is the conversation around a
-//! protocol, and [`vesica_protocols::registry`] the protocols themselves.
+//! protocol, and [`registry`] the protocols themselves.
 //!
 //! ```
 //! use vesica::{job::{Destination, TableArgs}, channel::CancelToken, local, randomness, settings::Settings, table::Dialect};

@@ -29,7 +29,7 @@ def taken(command: str, options: Any, specs: Sequence[str]) -> tuple[dict[str, A
             raise usage(f"{name} is given, and the run file has it too", "leave it out, or make a new run file")
     for option, value in agreed:
         _add(given, option.replace("-", "_"), True if value is None else _typed(option, value))
-    own = any(given.get(name) is not None for name in _WHERE)
+    own = any(given.get(name) is not None for name in ("listen", "connect", "via"))
     for option, value in meeting:
         name = option.replace("-", "_")
         if (own and name in _WHERE) or (name not in _LISTS and given.get(name) is not None):

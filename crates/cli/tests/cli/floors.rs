@@ -24,7 +24,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// The first names of the paths `crate::…` in the product code of a source.
 fn imports(text: &str) -> impl Iterator<Item = &str> {
-    let product = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let product = text.split("\n#[cfg(test)]\nmod tests").next().unwrap_or_default();
     let code = product.lines().filter(|line| !line.trim_start().starts_with("//"));
     code.flat_map(|line| line.split("crate::").skip(1)).map(|rest| {
         let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_');

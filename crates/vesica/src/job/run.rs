@@ -80,7 +80,7 @@ impl Job {
     /// Runs over a channel that is made when the table has been read, and that has sent what `connect` is given.
     pub(crate) fn run_over(
         self,
-        pair: LocalState,
+        local: LocalState,
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
@@ -91,23 +91,23 @@ impl Job {
             Ok(deadline) => deadline,
             Err(error) => return self.refuse(error, on_event),
         };
-        let reporter = Reporter::new(role, &settings, deadline.cancel(), on_event).with_key(pair.my_key);
-        let reporter = reporter.with_relay(pair.via.clone());
+        let reporter = Reporter::new(role, &settings, deadline.cancel(), on_event).with_key(local.my_key);
+        let reporter = reporter.with_relay(local.via.clone());
         on_event(&Event::Started { role: role.name() });
-        let via = pair.via.clone();
-        let result = self.steps(pair, &reporter, rng, connect);
+        let via = local.via.clone();
+        let result = self.steps(local, &reporter, rng, connect);
         reporter.end(result.map_err(|error| deadline.explain(error.through_relay(via.as_deref()))))
     }
 
     fn steps(
         self,
-        pair: LocalState,
+        local: LocalState,
         reporter: &Reporter<'_>,
         rng: &mut dyn CryptoRng,
         connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Met, Error>,
     ) -> Result<Found, Error> {
         let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.agreed()).collect();
-        let terms = prepare(self.role, &self.settings, &rules, &pair)?;
+        let terms = prepare(self.role, &self.settings, &rules, &local)?;
         let file = self.output()?;
         let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
         // 1. The table is read before the partner is contacted.
@@ -125,7 +125,7 @@ impl Job {
         let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
         let met = connect(reporter, &session::greeting(&terms), &options, rng)?;
         // 3. Terms and sizes; the protocol, and its confirmation by both sides.
-        let mut found = converse(&settings, &terms, set, met, pair, reporter, rng)?;
+        let mut found = converse(&settings, &terms, set, met, local, reporter, rng)?;
         // 4. The result.
         let failed = |error| Error::table(Phase::Write, &error);
         let cancelled = || reporter.cancel.is_cancelled();
@@ -438,8 +438,8 @@ mod tests {
         let reporter = Reporter::new(Role::Sender, settings, cancel, &|_| ());
         let terms = prepare(Role::Sender, settings, &["raw".to_owned()], &LocalState::default()).unwrap();
         let met = Met::from(channel).greeted(&session::greeting(&terms));
-        let (pair, rng) = (LocalState::default(), &mut StdRng::seed_from_u64(1));
-        converse(settings, &terms, Set::InMemory(items, attachments), met, pair, &reporter, rng)
+        let (local, rng) = (LocalState::default(), &mut StdRng::seed_from_u64(1));
+        converse(settings, &terms, Set::InMemory(items, attachments), met, local, &reporter, rng)
             .map(drop)
             .unwrap();
     }
@@ -469,8 +469,8 @@ mod tests {
         };
         let ended = thread::scope(|scope| {
             scope.spawn(|| send_undecodable(settings, there, cancel));
-            let (pair, rng) = (LocalState::default(), &mut StdRng::seed_from_u64(2));
-            job.run_over(pair, cancel, rng, &on_event, |_, greeting, _, _| {
+            let (local, rng) = (LocalState::default(), &mut StdRng::seed_from_u64(2));
+            job.run_over(local, cancel, rng, &on_event, |_, greeting, _, _| {
                 Ok(Met::from(here).greeted(greeting))
             })
         });

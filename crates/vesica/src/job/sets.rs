@@ -127,14 +127,22 @@ impl SetJob {
                 return Err(Error::usage(message, "give a table, or ask for rows or a count"));
             }
             let helper = helper.map_or(HelperLink::None, |helper| HelperLink::Here(Box::new(helper)));
-            let pair = LocalState { my_key: my_key.copied(), helper, ..LocalState::default() };
-            let terms = prepare(role, &settings, &[rule.to_owned()], &pair)?;
+            let local = LocalState { my_key: my_key.copied(), helper, ..LocalState::default() };
+            let terms = prepare(role, &settings, &[rule.to_owned()], &local)?;
             let (rows, distinct, duplicates) = (items.rows(), items.distinct() as u64, items.duplicates());
             let counts = TableReport { rows, items: distinct, duplicates, ..TableReport::default() };
             pad(&mut items, &settings, rng)?;
             reporter.read(counts, items.len() as u64, &settings);
             let met = Met::from(channel).greeted(&session::greeting(&terms));
-            converse(&settings, &terms, Set::InMemory(items, Attachments::Nothing), met, pair, &reporter, rng)
+            converse(
+                &settings,
+                &terms,
+                Set::InMemory(items, Attachments::Nothing),
+                met,
+                local,
+                &reporter,
+                rng,
+            )
         };
         let result = play().map_err(|error| deadline.explain(error));
         reporter.end(result)

@@ -1,8 +1,8 @@
 //! The registry of protocols for programs: `vesica protocols --json`, and the Python package's `protocols()`.
 
-use crate::words::registry::PROTOCOLS;
 use serde_json::{Map, Value, json};
 
+use crate::words::registry::PROTOCOLS;
 use crate::words::report::SCHEMA;
 
 /// Every protocol, with what `vesica protocols` tells of it.

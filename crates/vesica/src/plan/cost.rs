@@ -3,7 +3,6 @@
 mod budget;
 mod measured;
 
-use crate::words::registry::{self, Entry, Gates, PROTOCOLS, Security, Shape};
 use serde::Serialize;
 use vesica_ot::base::cache;
 use vesica_protocols::{Learns, Participant, ResultKind, Role, Sizes};
@@ -12,6 +11,7 @@ use crate::words::auto::{self, PlanError};
 use crate::words::memory::Bytes;
 use crate::words::memory_use::side::{KeysAt, PartCosts, RunCosts, SideMemory, of_protocol};
 use crate::words::parts::{self, Parts, questions};
+use crate::words::registry::{self, Entry, Gates, PROTOCOLS, Security, Shape};
 use crate::words::settings::{self, Wanted};
 
 use budget::Layout;

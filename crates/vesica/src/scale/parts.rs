@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   hello, terms, sizes, parts needed   as in every run ([`crate::session`]); B is the larger number, if both accept it
-//!                                       (module `questions`)
+//!                                       (module `words::parts::questions`)
 //!   u8 names · u16 parts at once · 32 commitment to a coin    ◄──►   names: 1 for an engine, whose parts come by number
 //!   32 coin · 32 run key                                      ◄──►   opened, compared with the commitment
 //!   rounds, until every part is done, at most four of each part:
@@ -33,7 +33,7 @@
 //! A receipt is the same on both sides only if both saw the same attempt. The receiver looks for its matches after DONE of
 //! the whole run, so no time between two parts tells how many there are.
 //!
-//! **A set on disk** (module `spool`) has those parts in memory that are played. The receiver then looks for the matches of each part
+//! **A set on disk** (module `scale::spool`) has those parts in memory that are played. The receiver then looks for the matches of each part
 //! before the next one begins, so the time between two parts may tell roughly how many keys of a part match.
 //!
 //! **Keys.** The parts' connections show keys made for this run, which both sides exchange on its connection. The items are

@@ -116,7 +116,9 @@ impl<'r> Conversation<'r, AgreedOn> {
     where
         'r: 'i,
     {
-        let Conversation { mut channel, reporter, state: AgreedOn { agreed, .. }, .. } = self;
+        let Conversation { mut channel, links, reporter, state: AgreedOn { agreed, .. } } = self;
+        // A listener is not kept: nobody else is waited for.
+        drop(links);
         let mut helper = helper.join(&agreed, &mut channel, settings.timeout, reporter, rng)?;
         let (mine, links) = ((items, attachments.lend()), (&mut channel, helper.as_mut()));
         let played = agreed.run_helped(mine, links, settings.threads(), reporter, base_ots, rng);

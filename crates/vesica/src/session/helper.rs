@@ -13,7 +13,6 @@
 //! what was agreed, the public name of the run and the partner's key. So the helper serves two parties that mean each
 //! other, in the same run. It learns nothing of terms that do not concern it.
 
-use crate::words::registry::{self, Entry, Shape};
 use vesica_channel::Channel;
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_net::{Connection, PublicKey};
@@ -24,6 +23,7 @@ use crate::session::confirm::exchange_digests;
 pub use crate::session::error::Refusal;
 use crate::session::error::SessionError;
 use crate::words::memory::Budget;
+use crate::words::registry::{self, Entry, Shape};
 use crate::words::settings::{Limits, Word};
 
 /// The most bytes of a request.

@@ -37,9 +37,9 @@ pub(crate) fn prepare(
     role: Role,
     settings: &Settings,
     rules: &[String],
-    pair: &LocalState,
+    local: &LocalState,
 ) -> Result<Terms, Error> {
-    pair.helper.check(&settings.protocol)?;
+    local.helper.check(&settings.protocol)?;
     settings.check()?;
     auto::choose(&settings.protocol, settings.wanted(), None)
         .map_err(|e| Error::plan(Phase::Prepare, Side::Ours, &e))?;
@@ -59,7 +59,7 @@ pub(crate) fn prepare(
         ));
     }
     let terms = Terms::new(role, settings, rules);
-    let terms = terms.with_base_ots(pair.cache_state()).with_helper(pair.helper.term());
+    let terms = terms.with_base_ots(local.cache_state()).with_helper(local.helper.term());
     if let Some(what) = terms.not_in_parts().filter(|_| settings.parts > 1) {
         let message = format!("`--parts` does not go together with {what}");
         return Err(Error::usage(message, "leave out one of the two"));

@@ -2,9 +2,9 @@
 
 use std::ops::RangeFrom;
 
-use crate::words::registry::{self, Entry, Security};
 use vesica_protocols::{Learns, Parameters, ResultKind, ResultName, Sizes, Unsupported};
 
+use crate::words::registry::{self, Entry, Security};
 use crate::words::settings::{self, Wanted};
 
 /// Why no protocol can run as asked. The text is for both parties: it holds agreed values only.

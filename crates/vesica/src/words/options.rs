@@ -1,6 +1,7 @@
 //! The options on which both sides have to agree, once: how each appears in the terms, in a run file and on the command
 //! line, what does not go together with it, and what to do where the two sides differ.
 
+use crate::words::results;
 use crate::words::settings::{Choice, Settings};
 use crate::words::word::Word;
 
@@ -106,7 +107,7 @@ pub static AGREED: &[AgreedOption] = &[
         Value::number(given.then(|| settings.result.payload_width()))
     }),
     plain("min-matches", |settings| Value::number(settings.result.min_matches)),
-    plain("noise", |settings| Value::number(settings.result.noise.map(super::results::shown))),
+    plain("noise", |settings| Value::number(settings.result.noise.map(results::shown))),
     AgreedOption {
         not_in_parts: Some("native integers (`--sigma`)"),
         ..plain("sigma", |settings| Value::number(settings.sigma))

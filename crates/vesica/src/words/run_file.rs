@@ -10,6 +10,8 @@
 //! }
 //! ```
 //!
+//! It neither allows what is insecure nor names a helper's key: these are for each side to say.
+//!
 //! `mine` is the key that its reader has to have. Where the writer listens, nobody knows by which name its machine is reached:
 //! the reader puts that in the place of `HOST`, or names the address itself.
 
@@ -17,9 +19,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use vesica_net::Address;
+use vesica_net::{Address, PublicKey};
 use vesica_protocols::Role;
-use vesica_table::{KeySpec, shown_path};
+use vesica_table::{KeySpec, Rule, shown_path};
 
 use crate::words::error::Error;
 use crate::words::options::{self, AgreedOption, Value};
@@ -33,7 +35,12 @@ const VERSION: u32 = 1;
 pub const MOST_BYTES: u64 = 1 << 16;
 
 /// In the place of a machine's name that is not known.
-pub const HOST: &str = "HOST";
+const HOST: &str = "HOST";
+
+/// The port of an address of a run file whose machine is not known.
+pub fn unknown_host(connect: &str) -> Option<&str> {
+    connect.strip_prefix(HOST)?.strip_prefix(':')
+}
 
 const REMEDY: &str =
     "ask the partner for a new run file (`--write-run-file`), made by the same version of vesica";
@@ -82,9 +89,6 @@ pub struct Meeting {
     /// The helper's address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub helper: Option<String>,
-    /// The helper's key.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub helper_key: Option<String>,
     /// The writer's key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
@@ -106,7 +110,9 @@ impl Meeting {
             }
             Address::Connect(at) => {
                 let port = at.rsplit_once(':').map_or(&**at, |(_, port)| port);
-                Meeting { listen: Some(format!(":{port}")), ..Meeting::default() }
+                // `:PORT` is IPv4.
+                let host = if at.starts_with('[') { "[::]" } else { "" };
+                Meeting { listen: Some(format!("{host}:{port}")), ..Meeting::default() }
             }
             Address::Via(via) => {
                 let relays = via.relays();
@@ -142,10 +148,7 @@ impl RunFile {
             Some((option.name.to_owned(), value))
         };
         let all = [&options::PROTOCOL].into_iter().chain(options::AGREED);
-        let mut options: BTreeMap<String, Given> = all.filter_map(given).collect();
-        if settings.allow_insecure {
-            options.insert(ALLOW_INSECURE.to_owned(), Given::Flag(true));
-        }
+        let options = all.filter_map(given).collect();
         RunFile { vesica_run: VERSION, role: command(role.other()).to_owned(), keys: rules, options, partner }
     }
 
@@ -166,8 +169,10 @@ impl RunFile {
     /// If it is no run file, or of another version.
     pub fn parse(text: &str, name: &str) -> Result<Self, Error> {
         let refused = |why: String| Error::usage(format!("`--run-file {name}`: {why}"), REMEDY);
-        let file: RunFile =
-            serde_json::from_str(text).map_err(|error| refused(format!("it is no run file: {error}")))?;
+        let file: RunFile = serde_json::from_str(text).map_err(|error| {
+            // The words of a foreign file are in it.
+            refused(format!("it is no run file: {}", error.to_string().escape_debug()))
+        })?;
         if file.vesica_run != VERSION {
             return Err(refused(format!(
                 "it has version {}, and this program reads {VERSION}",
@@ -175,12 +180,32 @@ impl RunFile {
             )));
         }
         let known = |name: &str| {
-            [options::PROTOCOL.name, ALLOW_INSECURE].contains(&name)
-                || options::AGREED.iter().any(|option| option.name == name)
+            name == options::PROTOCOL.name || options::AGREED.iter().any(|option| option.name == name)
         };
-        match file.options.keys().find(|name| !known(name)) {
-            Some(option) => Err(refused(format!("it has an option that is not known here, {option:?}"))),
-            None => Ok(file),
+        if let Some(option) = file.options.keys().find(|name| !known(name)) {
+            return Err(refused(format!("it has an option that is not known here, {option:?}")));
+        }
+        file.check().map_or(Ok(()), |what| Err(refused(format!("it has {what} that is none"))))?;
+        Ok(file)
+    }
+
+    /// What of it is not what it has to be. Whoever wrote it may be anybody.
+    fn check(&self) -> Option<&'static str> {
+        let Meeting { connect, listen, via, via_key, run, helper, peer, mine } = &self.partner;
+        let places = [connect, listen, run, helper].into_iter().flatten().chain(via);
+        let values = self.arguments().into_iter().filter_map(|(_, value)| value);
+        let mut keys = [peer, mine].into_iter().flatten().chain(via_key);
+        match () {
+            () if ![Role::Receiver, Role::Sender].map(command).contains(&&*self.role) => Some("a role"),
+            () if !self.keys.iter().all(|rule| Rule::ALL.iter().any(|known| known.name() == rule)) => {
+                Some("a rule of a key")
+            }
+            // Never `@FILE`: that would be a file of the reader's.
+            () if !keys.all(|key| key.parse::<PublicKey>().is_ok()) => Some("a public key"),
+            () if places.map(String::as_str).chain(values).any(|text| text.contains(char::is_control)) => {
+                Some("a value")
+            }
+            () => None,
         }
     }
 
@@ -261,16 +286,10 @@ impl RunFile {
 
     /// How the partner is met, in the same form.
     pub fn meeting(&self) -> Vec<(&'static str, &str)> {
-        let Meeting { connect, listen, via, via_key, run, helper, helper_key, peer, mine: _ } = &self.partner;
+        let Meeting { connect, listen, via, via_key, run, helper, peer, mine: _ } = &self.partner;
         let mut all = Vec::new();
-        let singles = [
-            ("connect", connect),
-            ("listen", listen),
-            ("run", run),
-            ("helper", helper),
-            ("helper-key", helper_key),
-            ("peer", peer),
-        ];
+        let singles =
+            [("connect", connect), ("listen", listen), ("run", run), ("helper", helper), ("peer", peer)];
         for (name, value) in singles {
             all.extend(value.as_deref().map(|value| (name, value)));
         }
@@ -285,11 +304,9 @@ pub fn rule_of(spec: &KeySpec) -> String {
     spec.rule.to_string().split(':').next().unwrap_or_default().to_owned()
 }
 
-/// An option that both sides have to give, and that is no term.
-const ALLOW_INSECURE: &str = "allow-insecure";
-
 #[cfg(test)]
 mod tests {
+    use vesica_net::Identity;
     use vesica_protocols::Learns;
 
     use super::*;
@@ -312,8 +329,9 @@ mod tests {
             result,
             ..Settings::default()
         };
+        let key = Identity::generate().unwrap().public_key().to_string();
         let meeting =
-            Meeting { peer: Some("me".into()), ..Meeting::of(&Address::Listen("0.0.0.0:7".into())) };
+            Meeting { peer: Some(key.clone()), ..Meeting::of(&Address::Listen("0.0.0.0:7".into())) };
         let file = RunFile::for_partner(Role::Receiver, &settings, vec!["email".into()], meeting);
         let text = file.to_text().unwrap();
         assert_eq!(RunFile::parse(&text, "x"), Ok(file.clone()));
@@ -331,7 +349,7 @@ mod tests {
             assert!(arguments.contains(&given), "{given:?}: {arguments:?}");
         }
         assert!(!text.contains("payload"), "what is not given is not there");
-        assert_eq!(file.meeting(), [("connect", "HOST:7"), ("peer", "me")]);
+        assert_eq!(file.meeting(), [("connect", "HOST:7"), ("peer", &*key)]);
     }
 
     #[test]
@@ -342,11 +360,18 @@ mod tests {
             text.replace("\"vesica_run\": 1", "\"vesica_run\": 2"),
             text.replace("\"level\"", "\"levels\""),
             text.replace("\"role\"", "\"rolle\""),
+            text.replace("\"receive\"", "\"\\u001b[2J\""),
+            text.replace("\"keys\": []", "\"keys\": [\"raw\\n\"]"),
+            text.replace("\"partner\": {}", "\"partner\": {\"peer\": \"@/etc/passwd\"}"),
+            text.replace("\"partner\": {}", "\"partner\": {\"connect\": \"a:1\\u001b[2J\"}"),
+            text.replace("\"profile\"", "\"\\u001b[2J\""),
+            text.replace("\"level\"", "\"allow-insecure\""),
             String::new(),
             "{}".into(),
         ];
         for text in broken {
             let error = RunFile::parse(&text, "run.json").unwrap_err();
+            assert!(!error.message.contains(char::is_control), "{error}");
             assert!(
                 error.message.contains("`--run-file run.json`") && error.kind.exit_code() == 64,
                 "{error}"

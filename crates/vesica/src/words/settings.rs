@@ -202,7 +202,7 @@ pub struct Settings {
     pub parts: u32,
     /// Local: threads to keep busy; 0 means all cores.
     pub threads: usize,
-    /// Local: memory that this process may use; none: [90 %](crate::words::memory::USUAL_SHARE) of the available memory.
+    /// Local: memory that this process may use; none: [90 %](crate::memory::USUAL_SHARE) of the available memory.
     pub memory: Option<Budget>,
     /// Local: where temporary files lie; none: in `TMPDIR`, otherwise in `/var/tmp`.
     pub temp_dir: Option<PathBuf>,

@@ -6,7 +6,7 @@
 //!
 //! *Bound* terms are the sizes and the number of parts that each side accepts. *Local* settings are never sent. Both sides compare the same two
 //! messages, so both end with the same list of differences. A protocol that is marked insecure runs only if both sides
-//! allow it. Base OTs of an earlier run ([`crate::words::base_ots`]) are used only if both sides still have them.
+//! allow it. Base OTs of an earlier run ([`crate::base_ots`]) are used only if both sides still have them.
 //!
 //! Wire form, little-endian: u8 role (1: sender) · u8 allow-insecure · u64 least peer rows · u64 most peer rows
 //! · u32 most parts · protocol · u32 count of further fields · the fields as name and value · base OTs; a text is u32 length and printable ASCII.
@@ -43,7 +43,7 @@ pub struct Terms {
 /// A field in which the two parties differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The field, as the option is named.
+    /// The field, as the terms name it.
     pub field: String,
     /// What this side asked for.
     pub mine: String,

@@ -13,11 +13,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::words::registry::{Entry, Security, Shape};
 use serde::{Serialize, Serializer};
 use vesica_protocols::{DEFAULT_LEVEL, Parameters, Profile, ResultKind, Sizes};
 
 use crate::words::memory::Budget;
+use crate::words::registry::{Entry, Security, Shape};
 
 /// The cells of each record, the preferred one first: a line that names record and machine, a line of column names, a line
 /// for each cell. `vesica bench report` writes the files into the folders of the records, from which they are copied here; a

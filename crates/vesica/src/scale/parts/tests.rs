@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::words::registry::{Entry, PROTOCOLS, Security};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand_core::CryptoRng;
@@ -30,6 +29,7 @@ use crate::session::reporter::Reporter;
 use crate::session::{self, Agreed, SessionError};
 use crate::words::memory::Budget;
 use crate::words::parts::MOST_ROUNDS;
+use crate::words::registry::{Entry, PROTOCOLS, Security};
 use crate::words::report::PartsReport;
 use crate::words::settings::{Choice, Settings};
 use crate::words::terms::Terms;
