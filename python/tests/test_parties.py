@@ -92,12 +92,12 @@ def test_python_takes_the_run_file_of_the_command_line(tmp_path: Path, keys: dic
         port = probe.getsockname()[1]
     sender = command_line(
         tmp_path, "send", "--input", "sender.csv", "--key", "email:email", "--listen", f"127.0.0.1:{port}",
-        "--security", "semi-honest", "--level", "80", "--write-run-file", "run.json",
+        "--security", "semi-honest", "--profile", "fast", "--write-run-file", "run.json",
         "--identity", "sender.pem", "--peer", keys["receiver"],
     )  # fmt: skip
     sender.address()
-    with pytest.raises(vesica.UsageError, match="level is given"):
-        vesica.receive(table("pandas", MINE), key="email", run_file=tmp_path / "run.json", level=128)
+    with pytest.raises(vesica.UsageError, match="profile is given"):
+        vesica.receive(table("pandas", MINE), key="email", run_file=tmp_path / "run.json", profile="lean")
     with pytest.raises(vesica.UsageError, match="is for the public key"):
         vesica.receive(table("pandas", MINE), key="email", run_file=tmp_path / "run.json", identity=tmp_path / "sender.pem")
     receiver = python(tmp_path, "receiver", "pandas", MINE, identity="receiver.pem", run_file="run.json", key="email")

@@ -203,12 +203,14 @@ def time(value: str | float | timedelta) -> str:
 
 
 def _known_protocol(name: str | None) -> None:
-    """Refuse a protocol that there is not, with the name that was probably meant."""
+    """Refuse a name that there is not where another one was probably meant."""
     names = ["auto", *(entry["name"] for entry in json.loads(_internal.protocols())["protocols"])]
-    if name is not None and name not in names:
-        meant = get_close_matches(name, names, 1)
-        hint = f'did you mean "{meant[0]}"? ' if meant else ""
-        raise usage(f'there is no protocol named "{name}"', f"{hint}`vesica.protocols()` lists them all")
+    if name is None or name in names:
+        return
+    # What is like no other name, the run refuses: it knows what this build leaves out, and why.
+    for meant in get_close_matches(name, names, 1):
+        hint = f'did you mean "{meant}"? `vesica.protocols()` lists them all'
+        raise usage(f'there is no protocol named "{name}"', hint)
 
 
 def filled(options: dict[str, Any], rows_only: bool = False) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def taken(command: str, options: Any, specs: Sequence[str]) -> tuple[dict[str, A
     # The calls always pass the result.
     if given.get("result") == "rows":
         del given["result"]
-    for option, value in agreed:
+    for option, _ in agreed:
         name = option.replace("-", "_")
         if name in options and name in given:
             raise usage(f"{name} is given, and the run file has it too", "leave it out, or make a new run file")
