@@ -99,7 +99,9 @@ def test_python_takes_the_run_file_of_the_command_line(tmp_path: Path, keys: dic
     with pytest.raises(vesica.UsageError, match="profile is given"):
         vesica.receive(table("pandas", MINE), key="email", run_file=tmp_path / "run.json", profile="lean")
     with pytest.raises(vesica.UsageError, match="is for the public key"):
-        vesica.receive(table("pandas", MINE), key="email", run_file=tmp_path / "run.json", identity=tmp_path / "sender.pem")
+        vesica.receive(
+            table("pandas", MINE), key="email", run_file=tmp_path / "run.json", identity=tmp_path / "sender.pem"
+        )
     receiver = python(tmp_path, "receiver", "pandas", MINE, identity="receiver.pem", run_file="run.json", key="email")
     (code, found), (sent, _) = receiver.end(), sender.end()
     assert (code, sent) == (0, 0), receiver.screen + sender.screen
