@@ -5,10 +5,11 @@
 
 use vesica_encode::items::Items;
 
-use crate::error::{BadValue, Invalid, PayloadFault, Place, TableError, shown};
+use crate::error::{BadValue, Invalid, PayloadFault, Place, TableError};
 use crate::header::{Needed, Purpose};
 use crate::payload::write_field;
 use crate::rule::{Part, Rule, Value};
+use crate::shown::shown;
 
 /// Rows for which room is made on a hint, which may be wrong.
 const HINT_LIMIT: usize = 1 << 26;

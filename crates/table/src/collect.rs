@@ -7,10 +7,11 @@ use vesica_crypto::short_keys::{BLOCK, CharClasses};
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, ShortKey};
 
 use crate::attach::Carried;
-use crate::error::{Invalid, Place, TableError, shown};
+use crate::error::{Invalid, Place, TableError};
 use crate::key::KeySpec;
 use crate::request::{OnFault, Request, TableReport};
 use crate::rule::{Part, Rule, Value};
+use crate::shown::shown;
 
 /// Why a row has no valid key; `part` is the number of the key column.
 #[derive(Debug)]

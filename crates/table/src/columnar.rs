@@ -6,13 +6,14 @@
 
 use crate::added::Added;
 use crate::collect::Rows;
-use crate::error::{Place, TableError, shown};
+use crate::error::{Place, TableError};
 use crate::format::Format;
 use crate::header::{self, Needed, Purpose};
 use crate::input::{Fingerprint, Input, OnProgress, Progress};
 use crate::request::{Chosen, Loaded};
 use crate::rows::Ascending;
 use crate::rule::Rule;
+use crate::shown::shown;
 use ::parquet::errors::ParquetError;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, SchemaRef};

@@ -2,9 +2,10 @@
 
 use crate::csv;
 use crate::dialect::Delimiter;
-use crate::error::{TableError, shown};
+use crate::error::TableError;
 use crate::key::KeySpec;
 use crate::rule::Rule;
+use crate::shown::shown;
 
 /// Where a table has its column names.
 #[derive(Clone, Copy, PartialEq, Eq)]

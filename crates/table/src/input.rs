@@ -14,9 +14,10 @@ use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
 use twox_hash::xxhash3_128::Hasher;
 
 use crate::dialect::Dialect;
-use crate::error::{TableError, shown_path};
+use crate::error::TableError;
 use crate::file_id::FileId;
 use crate::format::{self, Format, Guess};
+use crate::shown::shown_path;
 
 /// How far a pass over the input is: in bytes, or in rows for record batches in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

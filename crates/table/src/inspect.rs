@@ -9,13 +9,14 @@ use vesica_encode::items::{Encoding, Width};
 
 use crate::collect::{Collector, RowFault, Rows};
 use crate::columnar::{self, Wanted};
-use crate::error::{Place, TableError, shown, turns_text};
+use crate::error::{Place, TableError};
 use crate::format::Format;
 use crate::header::{self, Needed};
 use crate::input::{Input, Progress};
 use crate::key::KeySpec;
 use crate::request::{Loaded, OnFault, Request};
 use crate::rule::{Part, Value};
+use crate::shown::{shown, turns_text};
 
 /// Rows that give samples.
 const SAMPLES: usize = 5;

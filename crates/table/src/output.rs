@@ -16,10 +16,11 @@ mod system;
 mod target;
 mod temporary;
 
-use crate::error::{OutputFault, TableError, shown_path};
+use crate::error::{OutputFault, TableError};
 use crate::file_id::FileId;
 use crate::format::Format;
 use crate::packing::{self, Packing};
+use crate::shown::shown_path;
 use stream::Stream;
 pub use system::standard;
 pub use target::Standard;

@@ -11,13 +11,14 @@ use crate::added::Added;
 use crate::attach::{Attached, Carried, blocks, summed};
 use crate::collect::{Collector, Loading, Rows};
 use crate::columnar::{self, Sink, Wanted};
-use crate::error::{Place, TableError, shown};
+use crate::error::{Place, TableError};
 use crate::format::Format;
 use crate::header::Needed;
 use crate::input::{Fingerprint, Input, OnProgress, Progress};
 use crate::payload::PayloadRows;
 use crate::request::{Chosen, Loaded, Request, TableReport};
 use crate::rows::RowSet;
+use crate::shown::shown;
 use crate::sink::{self, Digested, RowSink};
 
 mod text;

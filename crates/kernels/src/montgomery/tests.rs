@@ -99,3 +99,13 @@ fn a_digit_selects_its_entry() {
         }
     }
 }
+
+/// A kernel writes as many lanes as it is told to.
+#[test]
+fn more_numbers_than_lanes_are_refused() {
+    for kernel in Backend::available().filter_map(Kernel::of) {
+        let modulus = Modulus::new(kernel, &[1; BLOCK]);
+        let made = std::panic::catch_unwind(|| drop(Multiplier::new(&modulus, LANES + 1)));
+        assert!(made.is_err());
+    }
+}

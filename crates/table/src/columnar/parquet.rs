@@ -23,8 +23,9 @@ use twox_hash::xxhash3_128::Hasher;
 
 use super::int96;
 use super::{Wanted, What, damaged, guarded, layout};
-use crate::error::{TableError, shown};
+use crate::error::TableError;
 use crate::input::{Fingerprint, Input, OnProgress, Progress, Stamp, Units};
+use crate::shown::shown;
 
 /// Rows of a batch, and the bytes that a batch should not exceed by far.
 const BATCH_ROWS: u64 = 8192;

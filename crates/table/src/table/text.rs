@@ -8,12 +8,13 @@ use encoding_rs::Encoding;
 use crate::collect::Rows;
 use crate::csv::{Failure, Records, without_line_end};
 use crate::dialect::Charset;
-use crate::error::{Place, Syntax, TableError, shown};
+use crate::error::{Place, Syntax, TableError};
 use crate::header::{self, Needed};
 use crate::input::{Fingerprint, Input, OnProgress, Pass};
 use crate::packing::{self, Decoder, Packing};
 use crate::request::{Chosen, Loaded};
 use crate::rule::Value;
+use crate::shown::shown;
 use crate::unicode::{self, Text};
 
 /// The first pass: hands the values of these columns in every row to the receiver that `begin` makes for the approximate

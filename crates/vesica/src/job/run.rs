@@ -255,7 +255,7 @@ fn play_parts(
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<(Agreed, Option<Selected>), Error> {
-    let (agreed, lanes, channel, links) = conversation.into_parts();
+    let (agreed, lanes, channel, links) = conversation.release();
     let Some(mut links) = links else {
         let error = PartsError::Excluded("a connection that the caller has made");
         return Err(Error::session(Phase::Agree, &error.into()));

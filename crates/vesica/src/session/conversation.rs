@@ -99,7 +99,7 @@ impl<'r> Conversation<'r, AgreedOn> {
     }
 
     /// What a run in parts goes on with: the agreement, the parts that this side plays at once, and the connection.
-    pub(crate) fn into_parts(self) -> (Agreed, u16, Connection, Option<Box<dyn Links>>) {
+    pub(crate) fn release(self) -> (Agreed, u16, Connection, Option<Box<dyn Links>>) {
         let Conversation { channel, links, state: AgreedOn { agreed, lanes }, .. } = self;
         (agreed, lanes, channel, links)
     }

@@ -37,15 +37,6 @@ impl Value {
         Value::Text(number.map(|number| number.to_string()), NONE)
     }
 
-    /// Whether it is given.
-    pub fn is_given(&self) -> bool {
-        match self {
-            Value::Flag(given) => *given,
-            Value::Text(text, _) => text.is_some(),
-            Value::Columns(names) => !names.is_empty(),
-        }
-    }
-
     /// As the terms have it: printable ASCII.
     pub(crate) fn term(&self) -> String {
         match self {
@@ -56,15 +47,6 @@ impl Value {
                 let quoted = names.iter().map(|name| format!("\"{}\"", name.escape_default()));
                 quoted.collect::<Vec<_>>().join(", ")
             }
-        }
-    }
-
-    /// The values that the command line is given, one for each time that the option stands there; none for a flag.
-    pub fn arguments(&self) -> Vec<Option<String>> {
-        match self {
-            Value::Flag(given) => given.then_some(None).into_iter().collect(),
-            Value::Text(text, _) => text.iter().cloned().map(Some).collect(),
-            Value::Columns(names) => names.iter().cloned().map(Some).collect(),
         }
     }
 }

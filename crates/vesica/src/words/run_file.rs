@@ -202,7 +202,11 @@ impl RunFile {
             }
             // Never `@FILE`: that would be a file of the reader's.
             () if !keys.all(|key| key.parse::<PublicKey>().is_ok()) => Some("a public key"),
-            () if places.map(String::as_str).chain(values).any(|text| text.contains(char::is_control)) => {
+            () if places
+                .map(String::as_str)
+                .chain(values)
+                .any(|text| shown_path(Path::new(text)) != *text) =>
+            {
                 Some("a value")
             }
             () => None,
@@ -364,6 +368,7 @@ mod tests {
             text.replace("\"keys\": []", "\"keys\": [\"raw\\n\"]"),
             text.replace("\"partner\": {}", "\"partner\": {\"peer\": \"@/etc/passwd\"}"),
             text.replace("\"partner\": {}", "\"partner\": {\"connect\": \"a:1\\u001b[2J\"}"),
+            text.replace("\"partner\": {}", "\"partner\": {\"run\": \"a\\u202eb\"}"),
             text.replace("\"profile\"", "\"\\u001b[2J\""),
             text.replace("\"level\"", "\"allow-insecure\""),
             String::new(),

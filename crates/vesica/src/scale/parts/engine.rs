@@ -234,7 +234,7 @@ impl Driver<'_> {
             budget: settings.memory,
         };
         let mine = Mine { settings, terms, my_key, items, memory };
-        let (agreed, _, mut channel, links) = Conversation::agree(met, &mine, reporter)?.into_parts();
+        let (agreed, _, mut channel, links) = Conversation::agree(met, &mine, reporter)?.release();
         let run = &mut channel;
         let player = Player::engine(self.slots);
         let partitioned = PartitionedRun::agree(&agreed, KeySet::Elsewhere, player, run, rng);
