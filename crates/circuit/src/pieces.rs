@@ -1,5 +1,5 @@
 //! Long rows in pieces. A circuit is written for rows of any length; an engine that keeps its work in the cache takes a
-//! few hundred instances of a gadget at a time ([`Engine::chunk`]), and one that holds what it was given has a bound.
+//! few hundred instances of a gadget at a time ([`Engine::chunk`]). An instance is one column of the rows.
 
 use std::ops::Range;
 
@@ -32,8 +32,8 @@ pub(crate) fn batches<E: Engine>(
     ranges(0..len, size.max(engine.chunk()))
 }
 
-/// The `rows` rows that a gadget has for `len` instances. It is given one range of them after the other, of at most
-/// `most`, and answers with its rows there.
+/// The `rows` rows of a gadget's result for `len` instances. The gadget is called for one range of at most `most` instances
+/// after the other, and gives its rows of that range.
 ///
 /// # Errors
 /// Those of the gadget.

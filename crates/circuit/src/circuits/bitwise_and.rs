@@ -2,13 +2,13 @@
 //!
 //! Each party's set is a row of 2^σ bits, one for each number of the domain, set if the number is in the set.
 //!
-//! Cost: 2^σ AND gates of depth 1, each with a private bit of the sender; 2^σ input bits of the receiver.
+//! Cost: 2^σ AND gates of depth 1, one input of each being a bit that the sender alone knows; 2^σ input bits of the receiver.
 
 use crate::engine::{Engine, Input, Party};
 use crate::error::Error;
 use crate::pieces::{and_private, batches, part};
 
-/// Numbers whose input wires are held at a time.
+/// Numbers whose input wires are held at a time, or as many as the engine takes at once if that is more.
 const BATCH: usize = 1 << 20;
 
 /// AND gates for a domain of so many numbers, each with a private bit of the sender.

@@ -12,7 +12,7 @@ pub(crate) struct Met {
 }
 
 impl Met {
-    /// The partner, once this has been sent.
+    /// The partner, after the greeting has gone out.
     pub(crate) fn greeted(self, greeting: &[u8]) -> Self {
         Met { channel: greeted(self.channel, greeting), ..self }
     }

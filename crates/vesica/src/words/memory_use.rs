@@ -1,4 +1,4 @@
-//! What runs take of the memory, and of the disk where that is short.
+//! What runs take of the memory, and of the disk where memory is short.
 
 pub(crate) mod disk;
 pub(crate) mod side;
