@@ -9,18 +9,18 @@ use vesica::table::{KeySpec, PairSpec};
 #[cfg_attr(not(feature = "bench"), path = "args/no_bench.rs")]
 mod bench;
 mod common;
+mod options;
 mod plan;
-mod result;
 mod text;
-mod words;
 
 pub(crate) use bench::Bench;
 #[cfg(feature = "bench")]
 pub(crate) use bench::{
     BenchBlocks, BenchCommand, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
 };
-use common::names;
-pub(crate) use common::{Around, Common, GET_EXHIBITS};
+pub(crate) use common::{Common, Records};
+pub(crate) use options::GET_EXHIBITS;
+use options::{Chosen, Help, names};
 pub(crate) use plan::Plan;
 pub(crate) use text::{TextOptions, TextPair};
 
@@ -200,7 +200,9 @@ pub(crate) struct Assist {
     #[arg(long, value_name = "PUBKEY", required = true)]
     pub(crate) peer: Vec<String>,
     #[command(flatten)]
-    pub(crate) around: Around,
+    pub(crate) options: Chosen<Help>,
+    #[command(flatten)]
+    pub(crate) records: Records,
 }
 
 #[derive(Args)]

@@ -15,10 +15,11 @@ use vesica::partner::AddressOptions;
 use vesica::protocols::{Learns, Phase, Role};
 use vesica::report::Event;
 use vesica::results::ResultChoice;
+use vesica::settings::Settings;
 use vesica::table::{self, Cancelled, PairSpec};
 use vesica::{Error, Kind, local, partner, randomness};
 
-use crate::args::{Around, Assist, Common, Local, PartnerOptions, Receive, Send, TableOptions};
+use crate::args::{Assist, Common, Local, PartnerOptions, Receive, Records, Send, TableOptions};
 use crate::deadline::Net;
 use crate::events::Events;
 use crate::outbox::outbox;
@@ -44,17 +45,19 @@ pub(crate) fn send(args: Send) -> u8 {
 
 /// `vesica assist`.
 pub(crate) fn assist(args: &Assist) -> u8 {
-    let around = &args.around;
+    let settings = args.records.noted_in(&args.options.settings);
     let mut protected: Vec<PathBuf> =
         args.identity.clone().or_else(|| partner::default_identity().ok()).into_iter().collect();
     protected.extend(args.peer.iter().filter_map(|peer| peer.strip_prefix('@')).map(PathBuf::from));
-    run("assist", around, (None, None), &protected, |on_event, cancel, rng| match find_parties(args) {
-        Ok(job) => job.run(cancel, rng, on_event),
-        Err(error) => assist::refuse(error, &around.settings(), on_event),
+    run("assist", (&settings, &args.records), (None, None), &protected, |on_event, cancel, rng| {
+        match find_parties(args, &settings) {
+            Ok(job) => job.run(cancel, rng, on_event),
+            Err(error) => assist::refuse(error, &settings, on_event),
+        }
     })
 }
 
-fn find_parties(args: &Assist) -> Result<AssistJob, Error> {
+fn find_parties(args: &Assist, settings: &Settings) -> Result<AssistJob, Error> {
     let [one, two] = &args.peer[..] else {
         let message = format!("a helper has two parties, and `--peer` is given {} times", args.peer.len());
         return Err(Error::usage(message, "give `--peer` twice, once for each party's public key"));
@@ -62,7 +65,7 @@ fn find_parties(args: &Assist) -> Result<AssistJob, Error> {
     let address = partner::address(Some(&args.listen), None)?;
     let Address::Listen(address) = address else { return Err(Error::usage("no address", "give `--listen`")) };
     let peers = [partner::peer_key(one)?, partner::peer_key(two)?];
-    AssistJob::new(address, partner::identity(args.identity.as_deref())?, peers, args.around.settings())
+    AssistJob::new(address, partner::identity(args.identity.as_deref())?, peers, settings.clone())
 }
 
 /// `vesica local`.
@@ -73,7 +76,8 @@ pub(crate) fn local(args: Local) -> u8 {
         let message = "both tables are standard input (`-`), which can be read only once";
         return refused("local", &Error::usage(message, "name a file for `--receiver` or for `--sender`"));
     }
-    let output = match result_place(args.output.as_deref(), &args.common) {
+    let settings = args.common.settings();
+    let output = match result_place(args.output.as_deref(), &settings, &args.common.records) {
         Ok(output) => output,
         Err(error) => return refused("local", &error),
     };
@@ -91,16 +95,18 @@ pub(crate) fn local(args: Local) -> u8 {
         output: Destination::RowNumbers,
         protected: Vec::new(),
     };
-    let settings = args.common.settings();
-    let said = caution(&args.common, args.output.as_deref()).or_else(|| {
+    let said = caution(&settings, args.output.as_deref()).or_else(|| {
         let both = settings.learns == Learns::Both;
         both.then_some("`--output` is what the receiver gets; what the sender would get is not written")
     });
     let written = (args.output.as_deref(), said);
-    run("local", &args.common.around, written, &inputs, |on_event, cancel, rng| {
+    run("local", (&settings, &args.common.records), written, &inputs, |on_event, cancel, rng| {
         let mut other = match randomness() {
             Ok(other) => other,
-            Err(error) => return Job { role: Role::Sender, table: sender, settings }.refuse(error, on_event),
+            Err(error) => {
+                let settings = settings.clone();
+                return Job { role: Role::Sender, table: sender, settings }.refuse(error, on_event);
+            }
         };
         let (receiver, sender) = local::run(receiver, sender, &settings, cancel, [rng, &mut other], on_event);
         local::combined(receiver, sender)
@@ -125,8 +131,9 @@ fn with_partner(
         );
         return refused(command, &error);
     }
+    let settings = common.settings();
     let place = match role {
-        Role::Receiver => result_place(output.as_deref(), common),
+        Role::Receiver => result_place(output.as_deref(), &settings, &common.records),
         Role::Sender => Ok(output.clone().map_or(Destination::RowNumbers, Destination::Path)),
     };
     let place = match place {
@@ -141,9 +148,9 @@ fn with_partner(
         output: place,
         protected: protected.clone(),
     };
-    let job = Job { role, table, settings: common.settings() };
-    let written = (output.as_deref(), caution(common, output.as_deref()));
-    run(command, &common.around, written, &protected, |on_event, cancel, rng| {
+    let job = Job { role, table, settings: settings.clone() };
+    let written = (output.as_deref(), caution(&settings, output.as_deref()));
+    run(command, (&settings, &common.records), written, &protected, |on_event, cancel, rng| {
         let met = find_partner(partner).and_then(|met| {
             let file = run_file::for_partner(&job, &met);
             let to = partner.write_run_file.as_deref();
@@ -173,14 +180,13 @@ fn with_partner(
 }
 
 /// Where the receiver's result goes. Rows need a file; another result is on the screen too.
-fn result_place(output: Option<&Path>, common: &Common) -> Result<Destination, Error> {
-    let around = &common.around;
+fn result_place(output: Option<&Path>, settings: &Settings, records: &Records) -> Result<Destination, Error> {
     match output {
         Some(path) => Ok(Destination::Path(path.to_owned())),
-        None if common.settings().result.result == ResultChoice::Rows => {
+        None if settings.result.result == ResultChoice::Rows => {
             Err(Error::usage("no file for the matching rows", "give `--output FILE`, or `--output -`"))
         }
-        None if around.quiet && around.report.is_none() => Err(Error::usage(
+        None if records.quiet && records.report.is_none() => Err(Error::usage(
             "with `--quiet` and without `--output`, nothing would show the result",
             "give `--output FILE`, or leave out `--quiet`",
         )),
@@ -205,16 +211,16 @@ fn protected(input: Option<&PathBuf>, partner: &PartnerOptions) -> Vec<PathBuf> 
 /// file of `protected`. `caution` is for the screen.
 fn run(
     command: &'static str,
-    around: &Around,
+    (settings, records): (&Settings, &Records),
     (output, caution): (Option<&Path>, Option<&str>),
     protected: &[PathBuf],
     play: impl FnOnce(OnEvent<'_>, &CancelToken, &mut (dyn CryptoRng + std::marker::Send)) -> Ended,
 ) -> u8 {
-    let (cancel, settings) = (CancelToken::new(), around.settings());
+    let cancel = CancelToken::new();
     let threads = || -> io::Result<_> {
         let received = signals::watch(command, &cancel)?;
         let net = Net::start(command, settings.deadline, &cancel)?;
-        Ok((received, net, Screen::new(around.quiet, settings.timeout)?))
+        Ok((received, net, Screen::new(records.quiet, settings.timeout)?))
     };
     let threads =
         threads().map_err(|error| Error::resources(Phase::Prepare, "cannot start a thread", &error));
@@ -223,7 +229,7 @@ fn run(
         Err(error) => return refused(command, &error),
     };
     let given_up = || net.logs().is_cancelled();
-    let opened = open_logs(around, output, protected, &given_up);
+    let opened = open_logs(records, output, protected, &given_up);
     let played = opened.and_then(|(report, events)| {
         // Until the first phase an identity is read.
         net.ends_with(Kind::Input.exit_code());
@@ -253,7 +259,7 @@ fn run(
             if let Ok(Some(name)) = &written {
                 screen.line(&format!("the report is in {name}"));
             }
-            let end = End { command, around, output, outcome, written: written.map(drop), cancel: &cancel };
+            let end = End { command, records, output, outcome, written: written.map(drop), cancel: &cancel };
             end.tell(screen, &net, &received)
         })
     });
@@ -287,7 +293,7 @@ fn with_events<T>(events: &Events<'_>, act: impl FnOnce(&(dyn Fn(&Event) + Sync)
 /// How a run has ended, and what is told of it.
 struct End<'a> {
     command: &'static str,
-    around: &'a Around,
+    records: &'a Records,
     output: Option<&'a Path>,
     outcome: Ended,
     /// Whether the report was written, if there is one.
@@ -298,7 +304,7 @@ struct End<'a> {
 impl End<'_> {
     /// Shows it; gives the exit code.
     fn tell(self, screen: Screen, net: &Net, received: &signals::Received) -> u8 {
-        let End { command, around, output, outcome, written, cancel } = self;
+        let End { command, records, output, outcome, written, cancel } = self;
         let failed = |error: &Error, place| match reader_left(error, place) {
             true => READER_LEFT,
             false => exit_code(error, received),
@@ -306,7 +312,7 @@ impl End<'_> {
         let written = written.map_err(|error| net.explain(error, cancel));
         let code = match (&outcome.result, &written) {
             (Err(error), _) => failed(error, output),
-            (Ok(_), Err(error)) => failed(error, around.report.as_deref()),
+            (Ok(_), Err(error)) => failed(error, records.report.as_deref()),
             (Ok(_), Ok(())) => 0,
         };
         net.ends_with(code);
@@ -327,8 +333,7 @@ impl End<'_> {
 }
 
 /// What a user may not expect of these options.
-fn caution(common: &Common, output: Option<&Path>) -> Option<&'static str> {
-    let settings = common.settings();
+fn caution(settings: &Settings, output: Option<&Path>) -> Option<&'static str> {
     let only_shown = settings.learns == Learns::Both && output.is_none();
     only_shown.then_some(match settings.result.result {
         ResultChoice::Rows => "without `--output`, only the number of matching rows is shown",
@@ -374,12 +379,12 @@ fn find_partner(options: &PartnerOptions) -> Result<Partner, Error> {
 
 /// Report and events, if asked for.
 fn open_logs<'a>(
-    around: &Around,
+    records: &Records,
     output: Option<&Path>,
     protected: &[PathBuf],
     cancelled: Cancelled<'a>,
 ) -> Result<(Option<ReportPlace>, Events<'a>), Error> {
-    let (report, events) = (around.report.as_deref(), around.events.as_deref());
+    let (report, events) = (records.report.as_deref(), records.events.as_deref());
     let (report, place) = output_paths::check(output, [report, events], protected)?;
     let events = Events::open(place, cancelled).map_err(|error| Error::log(Phase::Prepare, &error))?;
     Ok((report, events))

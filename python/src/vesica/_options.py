@@ -27,81 +27,94 @@ __all__ = [
 ]
 
 
+# Made from the list of options.
 class Options(TypedDict, total=False):
-    """Options of every run, as keyword arguments. Names, meanings and defaults are those of ``vesica receive --help``.
+    """Options of every run, as keyword arguments: those of ``vesica receive --help``.
 
-    Both sides must give the same ``security``, ``learns``, ``match_id``, ``profile``, ``level``, ``sigma``, ``variant``,
-    ``paper_parameters`` and ``audit_max``, and the same ``protocol`` unless one leaves it to ``"auto"``.
+    Both sides give the same
+    ``protocol``, ``security``, ``learns``, ``match_id``, ``sigma``, ``level``,
+    and ``variant``, ``profile``, ``audit_max``, ``paper_parameters``.
+    One side may leave ``protocol`` to ``"auto"``.
     """
 
-    protocol: str
-    """By name (see :func:`vesica.protocols`), or ``"auto"``."""
-    security: Literal["semi-honest", "malicious"]
-    """Against which parties the protocol must be secure; ``"malicious"`` by default."""
-    learns: Literal["receiver", "both"]
-    """Who learns the matching rows; ``"receiver"`` by default."""
-    match_id: bool
-    """Add a column ``match_id`` to the matching rows: the same number on both sides for the same key, so that the two
-    results can be joined; with ``learns="both"``."""
-    profile: Literal["conservative", "fast", "lean"]
-    """What the protocol's parameters rest on; ``"conservative"`` by default."""
-    level: int
-    """Security level in bits, 128 by default; others where the protocol offers them."""
-    sigma: int | None
-    """Use keys as they are: integers below 2^sigma; one key column of rule ``int`` or ``ip``."""
-    variant: str | None
-    """A variant of the named protocol."""
-    paper_parameters: bool
-    """The paper's own parameters, for comparison; needs ``allow_insecure``."""
-    audit_max: int | None
-    """Reveal the result only if at most so many keys match; otherwise both sides learn only that more do."""
     threads: int | None
-    """Threads to keep busy; all cores by default."""
+    """Threads to keep busy [default: all cores]."""
     memory: int | str | None
-    """Memory that this process may use, in bytes or as ``"512M"`` or ``"4G"``; a run that may take more is refused.
-    90 % of the free memory by default."""
+    """Memory that this program may use, such as 512M or 4G, or half of the free memory (auto): what does not fit goes
+    to disk, and a run that may take more is refused [default: 90 % of the free memory, and nothing goes to disk]."""
     timeout: str | float | timedelta
-    """How long to wait for the partner, and how long it may be silent: ``"90s"``, ``"5m"`` (default), or seconds."""
+    """How long to wait for the partner (a helper: for each party), and how long it may be silent: 90s, 5m, 2h [default:
+    5m]."""
     deadline: str | float | timedelta | None
-    """End the run if it is not done after this time, whatever it waits for: ``"90s"``, ``"2h"``, or seconds; no limit by
-    default."""
-    on_duplicates: Literal["all", "first", "error"]
-    """My rows with the same key: ``"all"`` of them match (default), only the ``"first"`` matches, or they are an error."""
-    on_null: Literal["skip", "error"]
-    """My rows without a key; ``"skip"`` by default."""
-    on_invalid: Literal["error", "skip"]
-    """My rows whose key breaks its rule; ``"error"`` by default."""
-    pad_to: int | Literal["pow2"] | None
-    """Hide my exact size: pad to the next power of two, or to this number of keys."""
+    """End the run if it is not done after this time, whatever it waits for: 90s, 5m, 2h [default: no end]."""
     min_peer_rows: int
-    """Refuse a partner with fewer keys, padding included."""
+    """Refuse a partner (a helper: a party) with fewer keys, padding included: a number, or 2^N [default: 0]."""
     max_peer_rows: int
-    """Refuse a partner with more keys, padding included; 2^30 by default."""
+    """Refuse a partner (a helper: a party) with more keys, padding included: a number, or 2^N [default: 2^30]."""
+    on_duplicates: Literal["all", "first", "error"]
+    """My rows with the same key: all of them match, only the first matches, or they are an error [default: all]."""
+    on_null: Literal["skip", "error"]
+    """My rows whose key is empty [default: skip]."""
+    on_invalid: Literal["skip", "error"]
+    """My rows whose key breaks its rule [default: error]."""
+    pad_to: int | Literal["pow2"] | None
+    """Hide my exact size: pad to the next power of two (pow2), or to N keys: a number, or 2^N."""
     parts: int
-    """Split the run into at least so many parts, several played at once; 1 by default. See ``docs/scale.md``."""
-    max_parts: int
-    """Refuse a run of more parts; 65536 by default."""
+    """Split the run into at least N parts, several played at once; the larger number of both sides is taken [default:
+    1]."""
+    max_parts: int | None
+    """Refuse a run of more than N parts [default: what suits the sizes: 64, or one for each 65,536 keys if that is
+    more, with little padding]."""
     allow_insecure: bool
     """Allow protocols that are marked insecure or broken."""
+    protocol: str
+    """Protocol by name, or auto [default: auto]."""
+    security: Literal["malicious", "semi-honest"]
+    """Protect against a partner that cheats (malicious), or only against a curious one (semi-honest) [default:
+    malicious]."""
+    learns: Literal["receiver", "both"]
+    """Who learns the result [default: receiver]."""
+    match_id: bool
+    """Add a column match_id to the matching rows: the same number on both sides for the same key; with
+    ``learns="both"``."""
+    sigma: int | None
+    """Use keys as they are: integers below 2^W; one key column of rule int or ip, where the protocol offers it."""
+    level: int
+    """Security level in bits, where the protocol offers it: 80, 112, 128, 192 or 256 [default: 128]."""
+    variant: str | None
+    """A variant of the named protocol, for comparison (see `vesica protocols`)."""
+    profile: Literal["conservative", "fast", "lean"]
+    """What the protocol's parameters rest on: published bounds, our own arguments (fast), or estimates (lean) [default:
+    conservative]."""
+    audit_max: int | None
+    """Reveal the result only if at most N keys match; otherwise both sides learn only that more do."""
+    paper_parameters: bool
+    """The paper's own parameters, for comparison with its tables; a run on real tables needs
+    ``allow_insecure=True``."""
 
 
 class ResultOptions(TypedDict, total=False):
-    """What limits a result, and what goes with it; both sides must give the same. See ``docs/results.md``."""
+    """What limits a result, and what goes with it; both sides give the same. See ``docs/results.md``."""
 
     value: str | Sequence[str]
-    """With ``result="sum"``: the column of the sender's table to sum over the matching keys, whole numbers from 0 on; a list
-    for several sums."""
+    """With ``result="sum"``: a column of the sender's table to sum over the matching keys, whole numbers from 0 on;
+    several for several sums."""
     at_least: int | None
-    """With ``result="count"``: show both sides only whether at least so many keys match."""
+    """With ``result="count"``: show both sides only whether at least N keys match."""
     payload: str | Sequence[str]
-    """With ``result="rows"``: the column of the sender's table that the receiver's matching rows get, as text; a list for
+    """With ``result="rows"``: a column of the sender's table that the receiver's matching rows get, as text; or
     several."""
     payload_bytes: int | None
-    """Bytes of a row's payload at most, 64 by default; the sender pads to it."""
+    """Bytes of a row's payload at most, 1 to 65536; the sender pads to it, so that no length is seen [default: 64]."""
     min_matches: int | None
-    """With ``result="count"`` or ``"sum"``: if fewer keys match, show both sides only that."""
+    """With ``result="count"`` or sum: if fewer keys match (with ``noise``: by the count with noise), show both sides
+    only that."""
     noise: float | str | None
-    """With ``result="count"``: add noise of that privacy loss (epsilon), such as 0.5, from each side."""
+    """With ``result="count"``: add noise of that privacy loss (epsilon), 0.001 to 20, from each side; smaller is
+    noisier."""
+
+
+# End of what is made.
 
 
 class RunOptions(Options, ResultOptions, total=False):
@@ -228,10 +241,4 @@ def filled(options: dict[str, Any], rows_only: bool = False) -> dict[str, Any]:
     for name in ("timeout", "deadline"):
         if every[name] is not None:
             every[name] = time(every[name])
-    for name in ("value", "payload"):
-        if every[name] is not None:
-            every[name] = [every[name]] if isinstance(every[name], str) else list(every[name])
-    for name in ("pad_to", "memory", "noise"):
-        if every[name] is not None:
-            every[name] = str(every[name])
     return every

@@ -28,7 +28,7 @@ def taken(command: str, options: Any, specs: Sequence[str]) -> tuple[dict[str, A
         if name in options and name in given:
             raise usage(f"{name} is given, and the run file has it too", "leave it out, or make a new run file")
     for option, value in agreed:
-        _add(given, option.replace("-", "_"), True if value is None else _typed(option, value))
+        _add(given, option.replace("-", "_"), True if value is None else value)
     own = any(given.get(name) is not None for name in ("listen", "connect", "via"))
     for option, value in meeting:
         name = option.replace("-", "_")
@@ -58,10 +58,3 @@ def _add(given: dict[str, Any], name: str, value: Any) -> None:
         given.setdefault(name, []).append(value)
     else:
         given[name] = value
-
-
-def _typed(option: str, value: str) -> Any:
-    """A value of the command line as the keyword takes it."""
-    if option == "noise":
-        return float(value)
-    return int(value) if value.isdecimal() and option not in _LISTS else value

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use vesica::registry::{self, Security};
+use vesica::settings::{Settings, Word};
 use vesica_bench::cell::Cell;
 
-use super::common::{Form, set_size};
-use super::result::ResultArgs;
-use super::words::words;
+use super::common::set_size;
+use super::options::{Chosen, Compare};
 
 #[derive(Args)]
 pub(crate) struct Bench {
@@ -126,12 +126,10 @@ pub(crate) struct BenchOnce {
     #[arg(long, value_name = "N", value_parser = set_size)]
     sender: usize,
     /// Protect against a partner that cheats (malicious), or only against a curious one (semi-honest) [default: malicious if the protocol offers it]
-    #[arg(long, value_parser = words::<Security>())]
+    #[arg(long, value_parser = Security::of)]
     security: Option<Security>,
     #[command(flatten)]
-    result: ResultArgs,
-    #[command(flatten)]
-    form: Form,
+    agreed: Chosen<Compare>,
     /// Threads of each party
     #[arg(long, value_name = "N", default_value_t = 1)]
     threads: usize,
@@ -154,7 +152,8 @@ pub(crate) struct BenchOnce {
 impl BenchOnce {
     /// What is to be measured.
     pub(crate) fn cell(&self) -> Cell {
-        let Form { learns, profile, level, sigma, variant, paper_parameters, audit_max } = self.form.clone();
+        let Settings { level, profile, paper_parameters, audit_max, learns, .. } = self.agreed.settings;
+        let Settings { sigma, variant, result, .. } = self.agreed.settings.clone();
         Cell {
             security: self.security.unwrap_or_else(|| strongest(&self.protocol)),
             level,
@@ -163,7 +162,7 @@ impl BenchOnce {
             profile,
             paper_parameters,
             audit_max,
-            result: self.result.options().into(),
+            result: result.into(),
             learns,
             threads: self.threads,
             network: self.network.clone(),

@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use clap::Args;
 use vesica::memory::Budget;
+use vesica::options::memory;
+use vesica::parts::MOST;
 use vesica::plan::Conditions;
 use vesica::protocols::Sizes;
 use vesica::settings::Settings;
 
-use super::common::{Agreed, memory, parts, set_size};
+use super::common::set_size;
+use super::options::{Chosen, Forecast};
 
 #[derive(Args)]
 pub(crate) struct Plan {
@@ -28,7 +31,7 @@ pub(crate) struct Plan {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
     /// The run is split into so many parts, or into as many as --memory takes, if these are more
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parts())]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
     parts: u32,
     /// Both sides give this --memory, such as 512M or 4G, or half of this machine's free memory (auto)
     #[arg(long, value_name = "SIZE|auto", value_parser = memory)]
@@ -37,10 +40,7 @@ pub(crate) struct Plan {
     #[arg(long)]
     kept_base_ots: bool,
     #[command(flatten)]
-    agreed: Agreed,
-    /// Allow protocols that `vesica protocols` marks insecure or broken
-    #[arg(long)]
-    allow_insecure: bool,
+    agreed: Chosen<Forecast>,
     /// Show for each protocol that cannot be taken why not
     #[arg(long)]
     pub(crate) all: bool,
@@ -52,7 +52,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// The terms of the run.
     pub(crate) fn settings(&self) -> Settings {
-        Settings { allow_insecure: self.allow_insecure, parts: self.parts, ..self.agreed.settings() }
+        Settings { parts: self.parts, ..self.agreed.settings.clone() }
     }
 
     /// Both sets' sizes.

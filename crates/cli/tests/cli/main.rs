@@ -23,6 +23,7 @@ mod outputs;
 mod packages;
 mod parts;
 mod plan;
+mod python_options;
 mod relay;
 mod relay_parts;
 mod results;

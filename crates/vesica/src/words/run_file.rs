@@ -24,7 +24,7 @@ use vesica_protocols::Role;
 use vesica_table::{KeySpec, Rule, shown_path};
 
 use crate::words::error::Error;
-use crate::words::options::{self, AgreedOption, Value};
+use crate::words::options::{Value, agreed_options};
 use crate::words::settings::Settings;
 use crate::words::system::read_small;
 
@@ -53,18 +53,9 @@ pub struct RunFile {
     role: String,
     /// The rules of the keys, in order.
     pub keys: Vec<String>,
-    options: BTreeMap<String, Given>,
+    options: BTreeMap<String, Value>,
     /// How its reader meets its writer.
     pub partner: Meeting,
-}
-
-/// The value of an option.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Given {
-    Flag(bool),
-    Text(String),
-    Several(Vec<String>),
 }
 
 /// How the reader of a run file meets its writer. Names are those of the command line.
@@ -138,17 +129,9 @@ fn command(role: Role) -> &'static str {
 impl RunFile {
     /// For the partner of a side with this role, these settings and rules.
     pub fn for_partner(role: Role, settings: &Settings, rules: Vec<String>, partner: Meeting) -> Self {
-        let given = |option: &AgreedOption| {
-            let value = match (option.value)(settings) {
-                Value::Flag(true) => Given::Flag(true),
-                Value::Text(Some(text), _) => Given::Text(text),
-                Value::Columns(names) if !names.is_empty() => Given::Several(names),
-                Value::Flag(false) | Value::Text(None, _) | Value::Columns(_) => return None,
-            };
-            Some((option.name.to_owned(), value))
-        };
-        let all = [&options::PROTOCOL].into_iter().chain(options::AGREED);
-        let options = all.filter_map(given).collect();
+        let given = agreed_options()
+            .filter_map(|(option, term)| Some((option.name.to_owned(), (term.value)(settings)?)));
+        let options = given.collect();
         RunFile { vesica_run: VERSION, role: command(role.other()).to_owned(), keys: rules, options, partner }
     }
 
@@ -179,9 +162,7 @@ impl RunFile {
                 file.vesica_run
             )));
         }
-        let known = |name: &str| {
-            name == options::PROTOCOL.name || options::AGREED.iter().any(|option| option.name == name)
-        };
+        let known = |name: &str| agreed_options().any(|(option, _)| option.name == name);
         if let Some(option) = file.options.keys().find(|name| !known(name)) {
             return Err(refused(format!("it has an option that is not known here, {option:?}")));
         }
@@ -279,10 +260,10 @@ impl RunFile {
         let mut all = Vec::new();
         for (name, given) in &self.options {
             match given {
-                Given::Flag(true) => all.push((&**name, None)),
-                Given::Flag(false) => {}
-                Given::Text(text) => all.push((&**name, Some(&**text))),
-                Given::Several(texts) => all.extend(texts.iter().map(|text| (&**name, Some(&**text)))),
+                Value::Flag(true) => all.push((&**name, None)),
+                Value::Flag(false) => {}
+                Value::Text(text) => all.push((&**name, Some(&**text))),
+                Value::Several(texts) => all.extend(texts.iter().map(|text| (&**name, Some(&**text)))),
             }
         }
         all
@@ -402,7 +383,7 @@ mod tests {
         let terms = Terms::new(Role::Sender, &Settings::default(), &["raw".into()]);
         for (field, _) in terms.equal() {
             let otherwise = ["key rules", "helper", "table of auto"].contains(&&**field);
-            assert!(otherwise || options::of_field(field).is_some(), "{field}");
+            assert!(otherwise || crate::words::options::of_field(field).is_some(), "{field}");
         }
     }
 }

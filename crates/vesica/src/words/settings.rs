@@ -27,6 +27,16 @@ pub enum Choice {
     Named(String),
 }
 
+impl Choice {
+    /// The choice as a user writes it: `auto`, or a protocol's name.
+    pub fn of(text: &str) -> Self {
+        match text {
+            "auto" => Choice::Auto,
+            name => Choice::Named(name.to_owned()),
+        }
+    }
+}
+
 impl std::fmt::Display for Choice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -16,7 +16,7 @@ use vesica_protocols::Role;
 
 use crate::words::auto;
 use crate::words::base_ots::CacheState;
-use crate::words::options::{self, AgreedOption};
+use crate::words::options::{self, PROTOCOL, RunOption};
 use crate::words::settings::{Choice, Limits, Settings};
 
 /// The most bytes that a terms message may have.
@@ -75,9 +75,8 @@ impl Difference {
             KEY_RULES => {
                 Some("give as many `--key COLUMN:RULE`, with the same rules in the same order".into())
             }
-            PROTOCOL => Some(options::PROTOCOL.remedy()),
             HELPER => Some("give `--protocol`, `--helper` and `--helper-key` alike on both sides".into()),
-            field => options::of_field(field).map(AgreedOption::remedy),
+            field => options::of_field(field).map(RunOption::remedy),
         }
     }
 }
@@ -93,9 +92,6 @@ pub(crate) fn remedy(differences: &[Difference]) -> String {
 
 /// The field of the roles.
 const ROLE: &str = "role";
-
-/// The field of the protocol.
-const PROTOCOL: &str = "protocol";
 
 /// The field of the rules of the keys, and the one that stands behind it.
 const KEY_RULES: &str = "key rules";
@@ -118,11 +114,11 @@ impl Terms {
     pub fn new(role: Role, settings: &Settings, rules: &[String]) -> Self {
         let mut equal: Vec<(String, String)> = Vec::new();
         let mut put = |field: &str, value: String| equal.push((field.to_owned(), value));
-        for option in options::AGREED {
-            if option.field == AFTER_KEY_RULES {
+        for (_, term) in options::agreed_options().filter(|(option, _)| option.name != PROTOCOL) {
+            if term.field == AFTER_KEY_RULES {
                 put(KEY_RULES, rules.join(" + "));
             }
-            put(option.field, (option.value)(settings).term());
+            put(term.field, term.text(settings));
         }
         put(HELPER, options::NONE.to_owned());
         put(AUTO_TABLE, auto::auto_table());
@@ -158,9 +154,9 @@ impl Terms {
 
     /// What of these terms a run in several parts cannot have.
     pub(crate) fn not_in_parts(&self) -> Option<&'static str> {
-        let of_options = options::AGREED.iter().find_map(|option| {
-            let term = self.field(option.field).unwrap_or(ABSENT);
-            option.not_in_parts.filter(|_| option.hinders_parts(term))
+        let of_options = options::agreed_options().find_map(|(_, term)| {
+            let value = self.field(term.field).unwrap_or(ABSENT);
+            term.not_in_parts.filter(|_| term.hinders_parts(value))
         });
         let helper = self.field(HELPER).is_some_and(|helper| helper != options::NONE).then_some(A_HELPER);
         let kept = self.base_ots != CacheState::Disabled;

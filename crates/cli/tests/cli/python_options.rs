@@ -1,0 +1,108 @@
+//! Python's keywords, their types and their texts are those of the list of options: they are written from it.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where something is amiss")]
+
+use std::fmt::Write;
+use std::path::Path;
+
+use vesica::options::{Class, OPTIONS, Reads, RunOption};
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/src/vesica/_options.py");
+const MARKS: [&str; 2] = ["# Made from the list of options.\n", "# End of what is made.\n"];
+
+/// The most letters of a line.
+const WIDTH: usize = 120;
+
+/// As Python's reader of types takes it.
+fn type_of(option: &RunOption) -> String {
+    let or_none = |of: &str| if option.usual.is_some() { of.to_owned() } else { format!("{of} | None") };
+    match option.reads {
+        Reads::Flag => "bool".to_owned(),
+        Reads::Word(words) => {
+            let quoted: Vec<_> = words().iter().map(|word| format!("\"{word}\"")).collect();
+            format!("Literal[{}]", quoted.join(", "))
+        }
+        Reads::Protocol | Reads::Name => or_none("str"),
+        Reads::Number(_) => or_none("int"),
+        Reads::Padding => or_none("int | Literal[\"pow2\"]"),
+        Reads::Decimal(_) => or_none("float | str"),
+        Reads::Time => or_none("str | float | timedelta"),
+        Reads::Size => or_none("int | str"),
+        Reads::Columns => "str | Sequence[str]".to_owned(),
+    }
+}
+
+/// An option, and its value if it has one, in Python.
+fn named(name: &str, value: Option<&str>) -> String {
+    let of = OPTIONS.iter().find(|option| option.name == name).unwrap();
+    let name = name.replace('-', "_");
+    match (value, of.reads) {
+        (Some(value), _) => format!("``{name}=\"{value}\"``"),
+        (None, Reads::Flag) => format!("``{name}=True``"),
+        (None, _) => format!("``{name}``"),
+    }
+}
+
+/// A keyword of a typed dictionary, with its text below.
+fn keyword(option: &RunOption) -> String {
+    let mut text = option.help(named);
+    if let Some(usual) = option.usual {
+        write!(text, " [default: {usual}]").unwrap();
+    }
+    let mut lines = vec![String::from("    \"\"\"")];
+    for word in (text + ".\"\"\"").split(' ') {
+        let last = lines.last_mut().unwrap();
+        if last.trim_start() == "\"\"\"" {
+            *last += word;
+        } else if last.chars().count() + 1 + word.chars().count() <= WIDTH {
+            *last = format!("{last} {word}");
+        } else {
+            lines.push(format!("    {word}"));
+        }
+    }
+    format!("    {}: {}\n{}\n", option.name.replace('-', "_"), type_of(option), lines.join("\n"))
+}
+
+fn class(head: &str, text: &str, options: impl Iterator<Item = &'static RunOption>) -> String {
+    let keywords: String = options.map(keyword).collect();
+    format!("class {head}(TypedDict, total=False):\n    \"\"\"{text}\"\"\"\n\n{keywords}")
+}
+
+fn goes_with_result(option: &RunOption) -> bool {
+    matches!(&option.class, Class::Agreed(term) if term.goes_with_result)
+}
+
+#[test]
+fn pythons_keywords_are_the_options_of_the_list() {
+    // The calls take `result` as an argument of its own.
+    let of_run = || OPTIONS.iter().filter(|option| option.name != "result" && !goes_with_result(option));
+    let agreed: Vec<_> = of_run()
+        .filter(|option| matches!(option.class, Class::Agreed(_)))
+        .map(|option| format!("``{}``", option.name.replace('-', "_")))
+        .collect();
+    let made = [
+        class(
+            "Options",
+            &format!(
+                "Options of every run, as keyword arguments: those of ``vesica receive --help``.\n\n    Both sides give the same\n    {}\n    and {}.\n    One side may leave ``protocol`` to ``\"auto\"``.\n    ",
+                agreed[..6].join(", ") + ",",
+                agreed[6..].join(", ")
+            ),
+            of_run(),
+        ),
+        class(
+            "ResultOptions",
+            "What limits a result, and what goes with it; both sides give the same. See ``docs/results.md``.",
+            OPTIONS.iter().filter(|option| goes_with_result(option)),
+        ),
+    ]
+    .join("\n\n")
+        + "\n\n";
+    let page = std::fs::read_to_string(Path::new(FILE)).unwrap();
+    let (before, rest) = page.split_once(MARKS[0]).expect("the first mark");
+    let (now, after) = rest.split_once(MARKS[1]).expect("the last mark");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(Path::new(FILE), [before, MARKS[0], &made, MARKS[1], after].concat()).unwrap();
+        return;
+    }
+    assert_eq!(now, made, "`UPDATE_DOCS=1 cargo test --profile ci -p vesica-cli --test cli python_options`");
+}
