@@ -130,19 +130,20 @@ impl Outcome {
         report: Option<ReportPlace>,
         cancel: &channel::CancelToken,
     ) -> PyResult<Self> {
-        let job::Ended { report: full_report, result, answer, payload, batches, numbers, selected } = ended;
+        let job::Ended { report: full_report, result } = ended;
         let written = report.map_or(Ok(None), |place| py.detach(|| full_report.write(place, cancel)));
-        let matches = result.map_err(|error| raise(py, &error, Some(&full_report)))?;
+        let result = result.map_err(|error| raise(py, &error, Some(&full_report)))?;
         written.map_err(|error| raise(py, &error, Some(&full_report)))?;
         Ok(Outcome {
             report: serde_json::to_string(&full_report).unwrap_or_default(),
-            rows: matches
+            rows: result
+                .matches
                 .map(vesica::encode::items::Matches::into_rows)
-                .or_else(|| selected.map(|rows| rows.iter().collect())),
-            answer,
-            payload,
-            numbers,
-            batches: batches.map(|batches| Py::new(py, Batches(batches))).transpose()?,
+                .or_else(|| result.selected.map(|rows| rows.iter().collect())),
+            answer: result.answer,
+            payload: result.payload,
+            numbers: result.numbers,
+            batches: result.batches.map(|batches| Py::new(py, Batches(batches))).transpose()?,
         })
     }
 }

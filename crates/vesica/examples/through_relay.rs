@@ -100,7 +100,7 @@ fn play(
     let started = Instant::now();
     let job = SetJob { role, items, settings };
     let ended = job.run(channel, Some(party.public_key()), &CancelToken::new(), &mut rng, &|_| {});
-    let found = ended.result.expect("a result");
+    let found = ended.result.expect("a result").matches;
     if let Some(found) = found {
         assert_eq!(found.rows().len(), 1 << (log - 1));
     }

@@ -14,7 +14,7 @@ mod run;
 pub mod sets;
 
 pub use crate::session::partner::Partner;
-pub use crate::words::ended::Ended;
+pub use crate::words::ended::{Ended, RunResult};
 pub use crate::words::report::OnEvent;
 pub use crate::words::tables::{Batches, Destination, Source, TableArgs};
 pub use run::Job;

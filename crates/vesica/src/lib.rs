@@ -23,7 +23,7 @@
 //! let [my_rng, their_rng] = &mut rngs;
 //! let (receiver, _sender) =
 //!     local::run(mine, theirs, &Settings::default(), &CancelToken::new(), [my_rng, their_rng], &|_event| {});
-//! assert_eq!(receiver.result?.unwrap().rows(), [1]); // the second row of mine, counted from 0
+//! assert_eq!(receiver.result?.matches.unwrap().rows(), [1]); // the second row of mine, counted from 0
 //! # Ok(())
 //! # }
 //! ```

@@ -10,7 +10,7 @@ use vesica_protocols::{Participant, Phase, Progress};
 use crate::session::deadline::Deadline;
 use crate::session::helper::{self, Allowed, Assisted, Heard};
 use crate::session::reporter::Reporter;
-use crate::words::ended::{Ended, Found};
+use crate::words::ended::{Ended, RunResult};
 use crate::words::error::Error;
 use crate::words::memory::Budget;
 use crate::words::report::{Event, OnEvent};
@@ -112,7 +112,7 @@ fn steps(
     settings: &Settings,
     reporter: &Reporter<'_>,
     connect: impl FnOnce(&Reporter<'_>) -> Result<[(Connection, Heard); 2], Error>,
-) -> Result<Found, Error> {
+) -> Result<RunResult, Error> {
     // 1. Both parties.
     reporter.phase(Phase::Gather, 0);
     let parties = connect(reporter)?;
@@ -130,5 +130,5 @@ fn steps(
     assisted.confirm(&mut parties, reporter).map_err(failed)?;
     reporter.confirmed();
     reporter.assisted(common);
-    Ok(Found::default())
+    Ok(RunResult::default())
 }

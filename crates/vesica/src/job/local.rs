@@ -147,15 +147,7 @@ fn alone(error: Error, report: Report) -> Ended {
     let to_one = |text: String| TO_ONE.iter().fold(text, |text, (two, one)| text.replace(two, one));
     let Error { phase, kind, message, remedy, .. } = error;
     let error = Error { side: Side::Ours, phase, kind, message: to_one(message), remedy: to_one(remedy) };
-    Ended {
-        report: Report { error: Some(error.clone()), ..report },
-        result: Err(error),
-        answer: None,
-        payload: None,
-        batches: None,
-        numbers: None,
-        selected: None,
-    }
+    Ended { report: Report { error: Some(error.clone()), ..report }, result: Err(error) }
 }
 
 #[cfg(test)]

@@ -25,13 +25,13 @@ use crate::session::met::Met;
 use crate::session::partner::Partner;
 use crate::session::reporter::Reporter;
 use crate::session::{self, Agreed, SessionError};
-use crate::words::ended::{Ended, Found};
+use crate::words::ended::{Ended, RunResult};
 use crate::words::error::Error;
 use crate::words::memory::Budget;
 use crate::words::memory_use::side::{KeysAt, PROCESS_BYTES, SideMemory, TABLE_BYTES_PER_ROW};
 use crate::words::parts::{Parts, PartsError};
 use crate::words::report::{Event, InputReport, OnEvent};
-use crate::words::results::{Answered, Attachments, ResultChoice};
+use crate::words::results::{Attachments, ResultChoice};
 use crate::words::settings::Settings;
 use crate::words::tables::{Batches, Destination, Source, TableArgs};
 use crate::words::terms::Terms;
@@ -105,7 +105,7 @@ impl Job {
         reporter: &Reporter<'_>,
         rng: &mut dyn CryptoRng,
         connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Met, Error>,
-    ) -> Result<Found, Error> {
+    ) -> Result<RunResult, Error> {
         let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.agreed()).collect();
         let terms = prepare(self.role, &self.settings, &rules, &local)?;
         let file = self.output()?;
@@ -129,21 +129,21 @@ impl Job {
         // 4. The result.
         let failed = |error| Error::table(Phase::Write, &error);
         let cancelled = || reporter.cancel.is_cancelled();
-        if let Some(answer) = &found.result.answer {
+        if let Some(answer) = &found.answer {
             let Some(file) = file else { return Ok(found) };
             reporter.phase(Phase::Write, 0);
             let (row, format) = (answer.row(), file.row_format(table.format()));
             file.commit(&cancelled, |out| table::write_row(format, &row, out)).map_err(failed)?;
             return Ok(found);
         }
-        let rows = match (&found.result.matches, &found.selected) {
+        let rows = match (&found.matches, &found.selected) {
             (Some(matches), _) => RowSet::from(matches),
             (None, Some(rows)) => RowSet::from(rows),
             (None, None) => return Ok(found),
         };
         // A caller that takes numbers of rows takes the payload too.
         let to_caller = file.is_none() && output == Destination::RowNumbers;
-        let payload = if to_caller { None } else { found.result.payload.take() };
+        let payload = if to_caller { None } else { found.payload.take() };
         let table = table.with_numbers(found.numbers.clone()).with_payload(payload);
         let on_progress = &mut |progress| reporter.bytes(progress);
         match (file, output) {
@@ -188,7 +188,7 @@ pub(crate) fn converse(
     local: LocalState,
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
-) -> Result<Found, Error> {
+) -> Result<RunResult, Error> {
     let (items, memory) = (set.len(), set.memory(terms.role(), settings, reporter.rows()));
     let mine = Mine { settings, terms, my_key: local.my_key, items, memory };
     let conversation = Conversation::agree(met, &mine, reporter)?;
@@ -220,9 +220,9 @@ pub(crate) fn converse(
             match play_parts(settings, conversation, keys, reporter, rng)?.1 {
                 Some(Selected::Bitmap { rows, items }) => {
                     reporter.selected(items, rows.len());
-                    Ok(Found { selected: Some(rows), ..Found::default() })
+                    Ok(RunResult { selected: Some(rows), ..RunResult::default() })
                 }
-                _ => Ok(Found::default()),
+                _ => Ok(RunResult::default()),
             }
         }
     }
@@ -235,16 +235,16 @@ fn answered(
     items: &Items,
     outcome: Option<Outcome>,
     reporter: &Reporter<'_>,
-) -> Result<Found, Error> {
-    let result = match outcome {
-        Some(outcome) => Answered::of(outcome, &settings.result)
+) -> Result<RunResult, Error> {
+    let mut result = match outcome {
+        Some(outcome) => RunResult::of(outcome, &settings.result)
             .map_err(|misuse| Error::session(reporter.current(), &SessionError::Protocol(misuse.into())))?,
-        None => Answered::default(),
+        None => RunResult::default(),
     };
     reporter.found(&result, settings.result.noise.is_none());
     let number = |matches: &Matches| settings.match_id.then(|| agreed.match_numbers(items, matches));
-    let numbers = result.matches.as_ref().and_then(number);
-    Ok(Found { result, numbers, ..Found::default() })
+    result.numbers = result.matches.as_ref().and_then(number);
+    Ok(result)
 }
 
 /// The rest of the conversation where the run has several parts.
@@ -474,7 +474,7 @@ mod tests {
                 Ok(Met::from(here).greeted(greeting))
             })
         });
-        assert_eq!(ended.result.unwrap().unwrap().rows(), [0, 1, 2]);
+        assert_eq!(ended.result.unwrap().matches.unwrap().rows(), [0, 1, 2]);
         assert_eq!(std::fs::read_to_string(output).unwrap(), "k,x\nb,\na,x\nb,\n");
         assert_eq!(ended.report.result.unwrap().undecodable_rows, Some(2));
         let hint = &ended.report.hints[0];

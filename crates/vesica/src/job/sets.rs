@@ -16,12 +16,12 @@
 //!     let job = SetJob { role, items, settings: settings.clone() };
 //!     Ok(job.run(channel, None, &CancelToken::new(), &mut randomness()?, &|_| {}))
 //! };
-//! let matches = std::thread::scope(|scope| {
+//! let ended = std::thread::scope(|scope| {
 //!     scope.spawn(|| play(Role::Sender, &[b"zoe", b"eve"], there));
 //!     play(Role::Receiver, &[b"ada", b"bob", b"eve"], here)
 //! });
-//! let matches = matches.and_then(|outcome: vesica::job::Ended| outcome.result)?;
-//! assert_eq!(matches.unwrap().rows(), [2]); // "eve"
+//! let found = ended.and_then(|ended: vesica::job::Ended| ended.result)?;
+//! assert_eq!(found.matches.unwrap().rows(), [2]); // "eve"
 //! # Ok(())
 //! # }
 //! ```

@@ -21,7 +21,7 @@ use crate::session::hints;
 use crate::session::progress::Course;
 use crate::session::strangers::Strangers;
 use crate::words::base_ots::CacheState;
-use crate::words::ended::{Ended, Found};
+use crate::words::ended::{Ended, RunResult};
 use crate::words::error::Error;
 use crate::words::memory::Bytes as Amount;
 use crate::words::parts::Parts;
@@ -29,7 +29,7 @@ use crate::words::report::{
     self, Bytes, Event, InputReport, Keys, MatchCounts, OnEvent, PhaseLog, Report, Transcript, Versions,
 };
 use crate::words::resources;
-use crate::words::results::{Answer, Answered, ResultReport};
+use crate::words::results::{Answer, ResultReport};
 use crate::words::settings::{Settings, Word};
 use crate::words::terms::Terms;
 
@@ -413,7 +413,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// The run found this; nothing on a side that does not learn it. A count is `exact` without noise.
-    pub(crate) fn found(&self, found: &Answered, exact: bool) {
+    pub(crate) fn found(&self, found: &RunResult, exact: bool) {
         let counts = found
             .matches
             .as_ref()
@@ -440,7 +440,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// Completes the report and sends the last event.
-    pub(crate) fn end(&self, result: Result<Found, Error>) -> Ended {
+    pub(crate) fn end(&self, result: Result<RunResult, Error>) -> Ended {
         let report = {
             let mut state = self.state();
             let traffic = state.traffic();
@@ -459,12 +459,7 @@ impl<'a> Reporter<'a> {
         } else {
             Event::Failed { report: boxed }
         });
-        let (result, found) = match result {
-            Ok(mut found) => (Ok(found.result.matches.take()), found),
-            Err(error) => (Err(error), Found::default()),
-        };
-        let Found { result: found, numbers, batches, selected } = found;
-        Ended { report, result, answer: found.answer, payload: found.payload, batches, numbers, selected }
+        Ended { report, result }
     }
 }
 

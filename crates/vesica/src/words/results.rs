@@ -4,9 +4,9 @@
 use serde::Serialize;
 use vesica_protocols::registry::Entry;
 use vesica_protocols::{
-    Learns, MOST_PAYLOAD_BYTES, MOST_SUMS, Misuse, Noise, Outcome, Parameters, Payloads, ResultKind, Role,
+    Learns, MOST_PAYLOAD_BYTES, MOST_SUMS, Misuse, Noise, Parameters, Payloads, ResultKind, Role,
 };
-use vesica_table::{Attach, Attached, Cell, PayloadRows};
+use vesica_table::{Attach, Attached, Cell};
 
 use crate::words::error::Error;
 use crate::words::word::Word;
@@ -170,42 +170,6 @@ impl Answer {
             Answer::AtLeast(reached) => vec![("at_least".to_owned(), Cell::Truth(*reached))],
             Answer::Sums(sums) => sums.iter().map(|(name, sum)| (name.clone(), Cell::Number(*sum))).collect(),
         }
-    }
-}
-
-/// A party's result, ready to be written.
-#[derive(Default)]
-pub(crate) struct Answered {
-    pub(crate) matches: Option<vesica_encode::items::Matches>,
-    pub(crate) payload: Option<PayloadRows>,
-    pub(crate) answer: Option<Answer>,
-}
-
-impl Answered {
-    /// Of what the protocol ended with.
-    ///
-    /// # Errors
-    /// The payload is not a block for each matching row.
-    pub(crate) fn of(outcome: Outcome, options: &ResultOptions) -> Result<Self, Misuse> {
-        Ok(match outcome {
-            Outcome::Matches(matches) => Answered { matches: Some(matches), ..Answered::default() },
-            Outcome::Payloads(matched) => {
-                let (matches, blocks, of_row) = matched.into_parts();
-                let width = blocks.width();
-                let payload = PayloadRows::new(options.payload.clone(), width, blocks.into_bytes(), of_row);
-                let payload = Some(payload.ok_or(Misuse::UnfitAttached)?);
-                Answered { matches: Some(matches), payload, answer: None }
-            }
-            Outcome::Count(count) => Answer::Count(count).into(),
-            Outcome::AtLeast(reached) => Answer::AtLeast(reached).into(),
-            Outcome::Sums(sums) => Answer::Sums(options.value.iter().cloned().zip(sums).collect()).into(),
-        })
-    }
-}
-
-impl From<Answer> for Answered {
-    fn from(answer: Answer) -> Self {
-        Answered { answer: Some(answer), ..Answered::default() }
     }
 }
 

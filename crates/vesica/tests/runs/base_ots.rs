@@ -94,8 +94,8 @@ impl Scene {
     #[track_caller]
     fn ends_well(&self, base_ots: &str) {
         let [receiver, sender] = self.run(&|_, _, _| {});
-        assert_eq!(receiver.result.unwrap().unwrap().rows(), (50..100).collect::<Vec<u64>>());
-        assert!(sender.result.unwrap().is_none());
+        assert_eq!(receiver.result.unwrap().matches.unwrap().rows(), (50..100).collect::<Vec<u64>>());
+        assert!(sender.result.unwrap().matches.is_none());
         assert_eq!([receiver.report.base_ots, sender.report.base_ots], [Some(base_ots); 2]);
     }
 }
@@ -170,7 +170,7 @@ fn two_runs_at_once_take_the_same_and_leave_the_next_generation() {
         let runs = [0, 1].map(|_| scope.spawn(|| scene.run(&together)));
         for outcome in runs.into_iter().flat_map(|run| run.join().unwrap()) {
             assert_eq!(outcome.report.base_ots, Some("kept"));
-            let found = outcome.result.unwrap().map(|matches| matches.items());
+            let found = outcome.result.unwrap().matches.map(|matches| matches.items());
             assert_eq!(found, (outcome.report.role == "receiver").then_some(50));
         }
     });

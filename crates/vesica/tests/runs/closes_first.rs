@@ -56,7 +56,7 @@ fn play(role: Role, keys: &[&[u8]], channel: Connection, on_event: &(dyn Fn(&Eve
     let items = sets::items(keys.iter().copied(), &settings).unwrap();
     let job = SetJob { role, items, settings };
     let rng = &mut vesica::randomness().unwrap();
-    let matches = job.run(channel, None, &CancelToken::new(), rng, on_event).result.unwrap();
+    let matches = job.run(channel, None, &CancelToken::new(), rng, on_event).result.unwrap().matches;
     matches.map_or(Vec::new(), |matches| matches.rows().to_vec())
 }
 

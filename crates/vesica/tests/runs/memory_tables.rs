@@ -41,7 +41,7 @@ fn play(mine: TableArgs, theirs: TableArgs, settings: &Settings) -> (Ended, Ende
 }
 
 fn ids(outcome: Ended) -> Vec<i64> {
-    let found = outcome.batches.unwrap();
+    let found = outcome.result.unwrap().batches.unwrap();
     let column =
         |batch: &RecordBatch| batch.column(1).as_primitive::<arrow_array::types::Int64Type>().clone();
     found.batches.iter().flat_map(|batch| column(batch).values().to_vec()).collect()
@@ -60,15 +60,15 @@ fn rows_come_as_numbers_or_batches_from_batches_kept_or_read() {
     let settings = Settings::default();
     for source in [kept(&mine), reader()] {
         let (received, sent) = play(args(source, Destination::Batches, "mail:email"), theirs(), &settings);
-        assert!(sent.result.unwrap().is_none() && sent.batches.is_none());
-        assert_eq!(
-            received.result.as_ref().unwrap().as_ref().unwrap().rows(),
-            (69_990..70_010).collect::<Vec<_>>()
-        );
+        let sent = sent.result.unwrap();
+        assert!(sent.matches.is_none() && sent.batches.is_none());
+        let matches = received.result.as_ref().unwrap().matches.as_ref().unwrap();
+        assert_eq!(matches.rows(), (69_990..70_010).collect::<Vec<_>>());
         assert_eq!(ids(received), (69_990..70_010).collect::<Vec<_>>());
     }
     let (received, _) = play(args(kept(&mine), Destination::RowNumbers, "mail:email"), theirs(), &settings);
-    assert!(received.batches.is_none() && received.result.unwrap().unwrap().rows().len() == 20);
+    let received = received.result.unwrap();
+    assert!(received.batches.is_none() && received.matches.unwrap().rows().len() == 20);
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn what_matches_whole_is_the_same_memory() {
     let side = |name: &str| args(kept(std::slice::from_ref(&table)), Destination::Batches, name);
     let (received, sent) = play(side("mail:email"), side("mail:email"), &both);
     for outcome in [received, sent] {
-        let found = &outcome.batches.unwrap().batches[0];
+        let found = &outcome.result.unwrap().batches.unwrap().batches[0];
         let place = |batch: &RecordBatch| batch.column(0).as_string::<i32>().value_data().as_ptr();
         assert_eq!((found.num_rows(), place(found)), (300, place(&table)));
     }

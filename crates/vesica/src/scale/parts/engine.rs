@@ -52,7 +52,7 @@ use crate::session::met::Met;
 use crate::session::partner::Partner;
 use crate::session::reporter::Reporter;
 use crate::session::{self, Agreed};
-use crate::words::ended::{Ended, Found};
+use crate::words::ended::{Ended, RunResult};
 use crate::words::error::{Error, Kind};
 use crate::words::memory_use::side::{KeysAt, SideMemory};
 use crate::words::parts::{LEAST_PARTS_OF_ENGINE, PartsError};
@@ -179,7 +179,7 @@ impl EngineJob {
         engine: &mut dyn Engine,
         reporter: &Reporter<'_>,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Found, Error> {
+    ) -> Result<RunResult, Error> {
         check_partner(partner)?;
         let rules: Vec<String> = self.keys.iter().map(|key| key.rule.agreed()).collect();
         let pair = LocalState { my_key: partner.my_key(), via: partner.relay(), ..LocalState::default() };
@@ -223,7 +223,7 @@ impl Driver<'_> {
         my_key: Option<PublicKey>,
         engine: &mut dyn Engine,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Found, Error> {
+    ) -> Result<RunResult, Error> {
         let Driver { settings, terms, reporter, .. } = *self;
         // 2. Terms, sizes, parts and coins.
         let memory = SideMemory {
@@ -260,7 +260,7 @@ impl Driver<'_> {
         reporter.transcript(run.channel());
         played.map_err(|error| Error::session(reporter.current(), &error))?;
         reporter.confirmed();
-        Ok(Found::default())
+        Ok(RunResult::default())
     }
 
     /// A round: its ticket to the engine, and receipts from it.

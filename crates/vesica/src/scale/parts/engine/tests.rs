@@ -183,7 +183,7 @@ fn against_program(
 }
 
 fn rows(ended: Ended) -> Option<HashSet<u64>> {
-    ended.result.unwrap().map(|matches| matches.into_rows().into_iter().collect())
+    ended.result.unwrap().matches.map(|matches| matches.into_rows().into_iter().collect())
 }
 
 fn code(ended: &Ended) -> u8 {
