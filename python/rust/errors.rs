@@ -1,8 +1,9 @@
-//! Turns the error of a run into an exception with the same words.
+//! Turns the error of a run into an exception, with its words as Python writes them.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use vesica::report::Report;
+use vesica::text::Voice;
 use vesica::{Error, Kind};
 
 /// The name of a kind, as the report has it.
@@ -24,9 +25,9 @@ fn exception<'py>(py: Python<'py>, error: &Error, report: Option<&Report>) -> Py
     let attributes = PyDict::new(py);
     attributes.set_item("side", text(&error.side))?;
     attributes.set_item("phase", error.phase.name())?;
-    attributes.set_item("message", &error.message)?;
-    attributes.set_item("remedy", &error.remedy)?;
+    attributes.set_item("message", error.message.render(Voice::Python))?;
+    attributes.set_item("remedy", error.remedy.render(Voice::Python))?;
     attributes.set_item("report", report.and_then(|report| serde_json::to_string(report).ok()))?;
     let class = py.import("vesica.errors")?.getattr(error.kind.exception())?;
-    class.call((error.to_string(),), Some(&attributes))
+    class.call((error.render(Voice::Python),), Some(&attributes))
 }

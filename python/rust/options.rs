@@ -8,6 +8,7 @@ use vesica::job::Partner;
 use vesica::partner::AddressOptions;
 use vesica::settings::Settings;
 use vesica::table::Dialect;
+use vesica::text::{Text, text};
 use vesica::{Error, partner};
 
 use crate::identity::IdentityArg;
@@ -57,8 +58,9 @@ pub(crate) fn dialect(
     Ok(Dialect { delimiter, encoding, header })
 }
 
-fn wrong(option: &str, why: &str) -> Error {
-    Error::usage(format!("`--{option}`: {why}"), format!("give another {}", option.replace('-', "_")))
+fn wrong(option: &'static str, why: &str) -> Error {
+    let remedy = text!("give another {}", Text::option(option));
+    Error::usage(text!("`{}`: {}", Text::option(option), why.to_owned()), remedy)
 }
 
 /// Where the partner is and how it is authenticated.
@@ -113,12 +115,12 @@ impl PartnerArgs<'_> {
                 Ok(Partner::insecure(address).keeping_base_ots(self.keep_base_ots.clone()))
             }
             (_, true) => Err(Error::usage(
-                "`--insecure-plaintext` uses neither `--peer` nor `--identity`",
-                "leave out `--insecure-plaintext`: TLS needs only a key on each side",
+                "`[insecure-plaintext]` uses neither `[peer]` nor `[identity]`",
+                "leave out `[insecure-plaintext]`: TLS needs only a key on each side",
             )),
             (None, false) => Err(Error::usage(
                 "the partner's public key is missing",
-                "give `--peer`, the line that the partner's `vesica keygen` printed",
+                "give `[peer]`, the line that the partner's `vesica keygen` printed",
             )),
             (Some(peer), false) => {
                 let peer = partner::peer_key(peer)?;

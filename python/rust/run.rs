@@ -20,7 +20,7 @@ use crate::result::{Outcome, report_output};
 use crate::table::Table;
 
 fn wrong_key(error: &TableError) -> Error {
-    Error::usage(error.to_string(), "give the key as COLUMN or COLUMN:RULE, once for each key column")
+    Error::usage(error.text(), "give the key as COLUMN or COLUMN:RULE, once for each key column")
 }
 
 pub(crate) fn keys(specs: &[String]) -> Result<Vec<KeySpec>, Error> {

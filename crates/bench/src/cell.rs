@@ -174,10 +174,10 @@ impl Cell {
     /// The protocol, and the shape for its formulas; an error if the protocol does not offer these parameters.
     pub fn plan(&self) -> Result<(&'static Entry, Shape), BenchError> {
         let settings = self.settings();
-        settings.check().map_err(|error| BenchError::Cell(error.message))?;
+        settings.check().map_err(|error| BenchError::Cell(error.message.shell()))?;
         let chosen = auto::choose(&settings.protocol, settings.wanted(), None);
         let auto::Choice { protocol, parameters, .. } =
-            chosen.map_err(|error| BenchError::Cell(error.to_string()))?;
+            chosen.map_err(|error| BenchError::Cell(error.text().shell()))?;
         let sizes = Sizes { receiver: self.receiver, sender: self.sender };
         let takes_kept = protocol.keeps_base_ots() && cache::may_be_cached(parameters.level);
         if self.kept_base_ots && (!takes_kept || self.security == Security::Malicious) {

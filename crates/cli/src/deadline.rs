@@ -18,6 +18,7 @@ use vesica::channel::CancelToken;
 use vesica::protocols::Phase;
 use vesica::report::Event;
 use vesica::table::remove_unfinished;
+use vesica::text::Text;
 use vesica::{Error, Kind, Side};
 
 use crate::signals::last_words;
@@ -93,7 +94,10 @@ impl Net {
             Some(limit) if error.kind == Kind::Interrupted && !cancel.is_cancelled() => Error {
                 side: Side::Ours,
                 kind: Kind::Output,
-                message: format!("nobody read it within {}, the `--deadline`", vesica::channel::Span(limit)),
+                message: Text::words(format!(
+                    "nobody read it within {}, the `--deadline`",
+                    vesica::channel::Span(limit)
+                )),
                 remedy: "start the program that reads events or report before the run".into(),
                 ..error
             },

@@ -9,6 +9,7 @@ use vesica::Kind;
 use vesica::plan::catalogue;
 use vesica::protocols::Supported;
 use vesica::registry::{self, Entry, Message, PROTOCOLS};
+use vesica::text::Text;
 
 use crate::args::{Cli, GET_EXHIBITS, Protocols};
 use crate::screen::say;
@@ -92,7 +93,8 @@ fn security(entry: &Entry) -> String {
 
 /// Who sends a message, what it is, and to whom it goes where that is not clear.
 fn whose(entry: &Entry, message: &Message) -> String {
-    let Message { from, to, what, .. } = message;
+    let Message { from, to, what, .. } = *message;
+    let what = Text::from(what).shell();
     if entry.has_helper() {
         format!("from the {from} to the {to}: {what}")
     } else {
@@ -136,7 +138,9 @@ fn supported(entry: &Entry) -> Vec<(&'static str, String)> {
 fn as_text(name: Option<&str>) -> String {
     let mut text = String::new();
     for entry in PROTOCOLS.iter().filter(|entry| name.is_none_or(|name| name == entry.name)) {
-        let messages: Vec<_> = entry.all_messages().map(|m| message(m.formula, &whose(entry, m))).collect();
+        let shell = |template: &'static str| Text::from(template).shell();
+        let messages: Vec<_> =
+            entry.all_messages().map(|m| message(&shell(m.formula), &whose(entry, m))).collect();
         let rows = [
             ("paper", entry.paper.to_owned()),
             ("security", security(entry)),
@@ -148,9 +152,9 @@ fn as_text(name: Option<&str>) -> String {
             ("reveals", entry.leakage.to_owned()),
             ("flights", flights(entry)),
             ("bytes", messages.join("\n            ")),
-            ("memory", entry.memory.to_owned()),
+            ("memory", shell(entry.memory)),
         ];
-        let gates = entry.gates_formula().map(|formula| ("gates", formula.to_owned()));
+        let gates = entry.gates_formula().map(|formula| ("gates", shell(formula)));
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}: {}", entry.name, entry.title);
         for (name, value) in rows.into_iter().chain(gates).chain(supported(entry)) {

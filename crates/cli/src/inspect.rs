@@ -50,7 +50,7 @@ fn text(found: &Inspection) -> String {
         line(&mut text, &format!("  {:width$}  {}{key}", column.name, column.data_type));
     }
     if let Some(hint) = &found.hint {
-        line(&mut text, &format!("\n{hint}"));
+        line(&mut text, &format!("\n{}", hint.shell()));
     }
     match &found.keys {
         Some(keys) => describe(keys, &mut text),

@@ -36,6 +36,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use screen::say;
 use vesica::protocols::Phase;
+use vesica::text::Voice;
 use vesica::{Error, Kind};
 
 /// The whole program: from its arguments to its exit code.
@@ -43,7 +44,7 @@ pub fn main() -> ExitCode {
     let arguments = match run_file::expand(std::env::args_os().collect()) {
         Ok(arguments) => arguments,
         Err(error) => {
-            say(&format!("vesica: {error}"));
+            say(&format!("vesica: {}", error.render(Voice::Shell)));
             return ExitCode::from(error.kind.exit_code());
         }
     };
@@ -64,7 +65,8 @@ pub fn main() -> ExitCode {
         }
     }));
     if let Err(error) = signals::settle() {
-        say(&format!("vesica: {}", Error::resources(Phase::Prepare, "cannot handle signals", &error)));
+        let error = Error::resources(Phase::Prepare, "cannot handle signals", &error);
+        say(&format!("vesica: {}", error.render(Voice::Shell)));
         return ExitCode::from(Kind::Resources.exit_code());
     }
     let code = std::panic::catch_unwind(|| run(cli)).unwrap_or_else(|_| {

@@ -35,8 +35,7 @@ pub(crate) fn run(args: &Plan) -> u8 {
             print(text.as_bytes())
         }
         Err(unfit) => {
-            let error =
-                Error::usage(unfit.to_string(), "give other sizes, another protocol or other options");
+            let error = Error::usage(unfit.text(), "give other sizes, another protocol or other options");
             screen::failure("plan", &error);
             error.kind.exit_code()
         }
@@ -57,7 +56,7 @@ fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
     let parameters = &choice.parameters;
     let alternatives = alternatives.iter().map(|Alternative { protocol, outcome }| match outcome {
         Ok(estimate) => json!({"protocol": protocol.name, "estimate": estimate}),
-        Err(unfit) => json!({"protocol": protocol.name, "refused": unfit.to_string()}),
+        Err(unfit) => json!({"protocol": protocol.name, "refused": unfit.text().shell()}),
     });
     json!({
         "schema": 3,
@@ -270,7 +269,9 @@ fn table(forecast: &Forecast, all: bool) -> String {
         }
     }
     if all {
-        text.extend(refused.iter().map(|(name, unfit)| format!("  {name:WIDTH$} no: {unfit}\n")));
+        text.extend(
+            refused.iter().map(|(name, unfit)| format!("  {name:WIDTH$} no: {}\n", unfit.text().shell())),
+        );
     } else if !refused.is_empty() {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {} (--all says why)", counted_refusals(&refused));

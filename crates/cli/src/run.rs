@@ -17,6 +17,7 @@ use vesica::report::Event;
 use vesica::results::ResultChoice;
 use vesica::settings::Settings;
 use vesica::table::{self, Cancelled, PairSpec};
+use vesica::text::{Text, Voice};
 use vesica::{Error, Kind, local, partner, randomness};
 
 use crate::args::{Assist, Common, Local, PartnerOptions, Receive, Records, Send, TableOptions};
@@ -163,7 +164,7 @@ fn with_partner(
                 let ended = job.run(&met, cancel, rng, &|event| {
                     on_event(event);
                     if let (Event::Started { .. }, Some(line)) = (event, &line) {
-                        on_event(&Event::Notice { message: line.clone() });
+                        on_event(&Event::Notice { message: Text::words(line) });
                     }
                 });
                 // A file that the partner was never waited for with is of no use.
@@ -324,6 +325,7 @@ impl End<'_> {
         match (&outcome.result, &written) {
             (Err(error), _) if code != READER_LEFT => screen::failure(command, error),
             (Ok(_), Err(error)) if code != READER_LEFT => {
+                let error = error.render(Voice::Shell);
                 say(&format!("vesica {command}: the run succeeded, but its report was not written: {error}"));
             }
             _ => {}

@@ -15,6 +15,7 @@ use vesica::memory::Bytes;
 use vesica::protocols::Participant;
 use vesica::report::{Event, Report};
 use vesica::results::ResultReport;
+use vesica::text::Voice;
 
 use crate::figures::seconds;
 use crate::outbox::{Outbox, outbox};
@@ -73,7 +74,7 @@ impl Screen {
             Event::Started { role } => self.helps.store(*role == Participant::Helper.name(), Relaxed),
             Event::Connected { address: None, .. } => {}
             Event::Listening { address, key } => self.listening(address, key.as_deref()),
-            Event::Notice { message } => self.line(message),
+            Event::Notice { message } => self.line(&message.shell()),
             Event::Connected { address: Some(address), relayed } => {
                 let way = if *relayed { "through the relay at" } else { "at" };
                 self.line(&format!("connected to the partner {way} {address}"));
@@ -163,7 +164,7 @@ pub(crate) fn say(message: &str) {
 
 /// Shows the error of a run that failed.
 pub(crate) fn failure(command: &str, error: &Error) {
-    let text = error.to_string();
+    let text = error.render(Voice::Shell);
     let (first, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));
     let red = Style::new().for_stderr().red().bold();
     say(&format!("vesica {command}: {}{rest}", red.apply_to(first)));

@@ -7,6 +7,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use vesica_channel::{ChannelError, Fault, Span};
+use vesica_text::{Text, text};
 
 use crate::identity::PublicKey;
 
@@ -38,7 +39,7 @@ pub enum NetError {
     },
 
     /// The partner's address never answered.
-    #[error("could not reach the partner at {address} within {}: {last}", Span(*waited))]
+    #[error("{}", self.text())]
     Unreachable {
         /// As given.
         address: String,
@@ -83,7 +84,7 @@ pub enum NetError {
         address: SocketAddr,
     },
     /// The partner speaks another version of the protocol.
-    #[error("the partner speaks version {theirs} of the protocol, this program version {mine}")]
+    #[error("{}", self.text())]
     VersionMismatch {
         /// Our version.
         mine: u16,
@@ -91,7 +92,7 @@ pub enum NetError {
         theirs: u16,
     },
     /// The other side has another key than the one we expect.
-    #[error("the other side is not the expected partner: it presented {presented}, expected is {expected}")]
+    #[error("{}", self.text())]
     WrongPeer {
         /// The key we were told to expect.
         expected: PublicKey,
@@ -99,7 +100,7 @@ pub enum NetError {
         presented: PublicKey,
     },
     /// The other side does not accept our key.
-    #[error("the partner refused our key {ours}: it expects another one")]
+    #[error("{}", self.text())]
     RefusedByPeer {
         /// The key we presented.
         ours: PublicKey,
@@ -164,6 +165,38 @@ pub enum NetError {
 }
 
 impl NetError {
+    /// What it says, whoever the other side is.
+    pub fn text(&self) -> Text {
+        match self {
+            Self::Unreachable { address, waited, last } => text!(
+                "could not reach {the partner} at {} within {}: {}",
+                address,
+                Span(*waited).to_string(),
+                match last {
+                    RetryReason::LeftEarly => {
+                        text!("{the partner} was there, and the connection ended before its first message")
+                    }
+                    last => Text::words(last),
+                }
+            ),
+            Self::VersionMismatch { mine, theirs } => text!(
+                "{the partner} speaks version {} of the protocol, this program version {}",
+                theirs.to_string(),
+                mine.to_string()
+            ),
+            Self::WrongPeer { expected, presented } => text!(
+                "the other side is not {the expected partner}: it presented {}, expected is {}",
+                presented.to_string(),
+                expected.to_string()
+            ),
+            Self::RefusedByPeer { ours } => {
+                text!("{the partner} refused our key {}: it expects another one", ours.to_string())
+            }
+            Self::Channel(error) => error.text(),
+            other => Text::words(other),
+        }
+    }
+
     /// Who is at fault.
     pub fn fault(&self) -> Fault {
         match self {

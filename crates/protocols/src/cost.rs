@@ -53,7 +53,7 @@ impl Shape {
     }
 }
 
-/// A message of a protocol.
+/// A message of a protocol. Its words name options as templates of [`vesica_text`] do.
 #[derive(Debug, Clone, Copy)]
 pub struct Message {
     /// Who sends it.
@@ -96,7 +96,7 @@ impl Message {
 pub(crate) const POSITIONS: Message = Message {
     from: Participant::Receiver,
     to: Participant::Sender,
-    what: "positions of the matches (--learns both)",
+    what: "positions of the matches ([learns both])",
     formula: "4 + min(4·k, ⌈n_s/8⌉)",
     bytes: |shape| match shape.learns {
         Learns::Receiver => 0,

@@ -5,6 +5,7 @@ use vesica_encode::bloom::NoFreeSlot;
 use vesica_encode::items::{Encoding, ItemsError};
 use vesica_encode::okvs;
 use vesica_encode::sorted::SortedError;
+use vesica_text::{Audience, Text, text};
 
 use crate::participants::Participant;
 use crate::results::ResultName;
@@ -17,7 +18,7 @@ pub enum Error {
     #[error(transparent)]
     Channel(#[from] ChannelError),
     /// The partner's authenticated bytes do not decode, or fail a check of the protocol.
-    #[error("the partner sent {0}")]
+    #[error("{}", self.text())]
     PeerMisbehaved(Misbehaviour),
     /// The caller asked for something the protocol does not offer.
     #[error("{0}")]
@@ -28,24 +29,24 @@ pub enum Error {
     Chance(&'static str),
     /// Such an event under the paper's own parameters, which are for comparisons. PSSZ15 runs sets of unequal
     /// sizes without a stash; a few runs in a hundred then leave items without a bin.
-    #[error("{0}: with --paper-parameters this is not rare")]
+    #[error("{}", self.text())]
     PaperParameters(&'static str),
     /// In a run of three: what went wrong between this process and that participant, who stands in the place of
     /// the partner.
-    #[error("{}", .1.to_string().replace("the partner", &format!("the {}", .0.name())))]
+    #[error("{}", self.text())]
     With(Participant, Box<Error>),
     /// The caller's items do not fit the protocol.
     #[error(transparent)]
     Items(#[from] ItemsError),
     /// The audit: the intersection is larger than both parties agreed to reveal. Neither learnt more.
-    #[error("the intersection has more than {most} keys, so it is not revealed (`--audit-max`)")]
+    #[error("{}", self.text())]
     AuditRefused {
         /// The agreed limit.
         most: u64,
     },
     /// The intersection, or its count with noise, is smaller than the minimum on which both parties agreed. Neither
     /// learnt more.
-    #[error("{}, so nothing is revealed of it (`--min-matches`)", below_minimum(*least, *noisy))]
+    #[error("{}", self.text())]
     BelowMinimum {
         /// The agreed minimum.
         least: u64,
@@ -186,15 +187,28 @@ pub enum Misuse {
     UnfitInputs,
 }
 
-fn below_minimum(least: u64, noisy: bool) -> String {
-    if noisy {
-        format!("the count of the intersection, with noise, is below {least}")
-    } else {
-        format!("the intersection has fewer than {least} keys")
-    }
-}
-
 impl Error {
+    /// What it says, with its options and whom it speaks of as data.
+    pub fn text(&self) -> Text {
+        match self {
+            Error::Channel(error) => error.text(),
+            Error::PeerMisbehaved(what) => text!("{the partner} sent {}", what.to_string()),
+            Error::PaperParameters(what) => text!("{}: with [paper-parameters] this is not rare", *what),
+            Error::With(who, error) => error.text().told(Audience::Three(who.name())),
+            Error::AuditRefused { most } => {
+                text!("the intersection has more than {} keys, so it is not revealed (`[audit-max]`)", *most)
+            }
+            Error::BelowMinimum { least, noisy } => text!(
+                "{}, so nothing is revealed of it (`[min-matches]`)",
+                match noisy {
+                    true => text!("the count of the intersection, with noise, is below {}", *least),
+                    false => text!("the intersection has fewer than {} keys", *least),
+                }
+            ),
+            other => Text::words(other),
+        }
+    }
+
     /// Whether the run came to its end and both parties know that it reveals no result: they confirm it before
     /// they say so.
     pub fn is_agreed_refusal(&self) -> bool {

@@ -3,6 +3,7 @@
 pub use vesica_crypto::security::MOST_STATISTICAL_SECURITY;
 use vesica_encode::items::{Encoding, Width};
 pub use vesica_ot::security::{Profile, STATISTICAL_SECURITY, Security};
+use vesica_text::{Text, text};
 
 use crate::results::{Noise, ResultKind, ResultName};
 
@@ -265,13 +266,13 @@ impl Supported {
         }
         let together = |limit| Some(Unsupported::Together { limit, result: name });
         if parameters.audit_max.is_some() && result != ResultKind::Rows {
-            return together("a limit on the size of the intersection (--audit-max)");
+            return together("a limit on the size of the intersection ([audit-max])");
         }
         if parameters.min_matches > 0 && !result.takes_minimum() {
-            return together("a minimum of matches (--min-matches)");
+            return together("a minimum of matches ([min-matches])");
         }
         if parameters.noise.is_some() && !result.takes_noise() {
-            return together("noise (--noise)");
+            return together("noise ([noise])");
         }
         None
     }
@@ -294,7 +295,7 @@ fn unsupported_statistical(parameters: &Parameters) -> Option<Unsupported> {
     if in_a_part && paper {
         return Some(Unsupported::InParts("the parameters of the paper"));
     }
-    (in_a_part && sigma.is_some()).then_some(Unsupported::InParts("native items (--sigma)"))
+    (in_a_part && sigma.is_some()).then_some(Unsupported::InParts("native items ([sigma])"))
 }
 
 /// A parameter that a protocol cannot be run with.
@@ -310,10 +311,10 @@ pub enum Unsupported {
         offered: &'static [u32],
     },
     /// It takes digests only.
-    #[error("native items (--sigma)")]
+    #[error("{}", self.text())]
     Native,
     /// It takes native items only.
-    #[error("keys of any kind: it takes native items of {least} to {most} bits (--sigma)")]
+    #[error("{}", self.text())]
     Digests {
         /// The narrowest.
         least: u32,
@@ -348,10 +349,10 @@ pub enum Unsupported {
         statistical: u32,
     },
     /// It is not for runs in parts.
-    #[error("{0} in a run of several parts")]
+    #[error("{}", self.text())]
     InParts(&'static str),
     /// It reveals an intersection of any size.
-    #[error("a limit on the size of the intersection that is revealed (--audit-max)")]
+    #[error("{}", self.text())]
     Audit,
     /// It gives other results.
     #[error("the result {result} (it has {})", names(offered))]
@@ -365,13 +366,33 @@ pub enum Unsupported {
     #[error("payloads or sums of that size")]
     SizeOfResult,
     /// A limit that goes with other results.
-    #[error("{limit} together with the result {result}")]
+    #[error("{}", self.text())]
     Together {
         /// What limits the result.
         limit: &'static str,
         /// The result.
         result: ResultName,
     },
+}
+
+impl Unsupported {
+    /// What it says, with its options as data. What is not for parts and what limits a result are templates.
+    pub fn text(&self) -> Text {
+        match *self {
+            Unsupported::Native => text!("native items ([sigma])"),
+            Unsupported::Digests { least, most } => {
+                text!("keys of any kind: it takes native items of {} to {} bits ([sigma])", least, most)
+            }
+            Unsupported::InParts(what) => text!("{} in a run of several parts", what),
+            Unsupported::Audit => {
+                text!("a limit on the size of the intersection that is revealed ([audit-max])")
+            }
+            Unsupported::Together { limit, result } => {
+                text!("{} together with the result {}", limit, result.name())
+            }
+            other => Text::words(other),
+        }
+    }
 }
 
 fn names(results: &[ResultName]) -> String {
@@ -412,7 +433,7 @@ mod tests {
             ),
             (
                 Parameters { statistical: 41, sigma: Some(32), ..base },
-                Unsupported::InParts("native items (--sigma)"),
+                Unsupported::InParts("native items ([sigma])"),
             ),
         ];
         for (parameters, why) in refused {

@@ -8,6 +8,7 @@ use std::io;
 
 use thiserror::Error;
 use vesica_encode::items::ItemsError;
+use vesica_text::{Text, text};
 
 use crate::dialect::Delimiter;
 use crate::rule::Rule;
@@ -85,7 +86,7 @@ pub enum Syntax {
         column: Option<String>,
     },
     /// A line that cannot be read, in a table that seems to have another delimiter.
-    #[error("this line cannot be read; the table looks separated by {name}: give `--delimiter {delimiter}`")]
+    #[error("{}", self.text())]
     OtherwiseSeparated {
         /// The delimiter in words.
         name: &'static str,
@@ -102,9 +103,7 @@ pub enum Syntax {
         limit: usize,
     },
     /// A zero byte.
-    #[error(
-        "a zero byte: the file is not text, or it is UTF-16 without a byte-order mark (then give `--encoding utf-16le`)"
-    )]
+    #[error("{}", self.text())]
     ZeroByte,
     /// Bytes that the encoding of the file does not have.
     #[error("the text from here on is not in the file's encoding, {encoding}")]
@@ -113,9 +112,7 @@ pub enum Syntax {
         encoding: &'static str,
     },
     /// A first line `sep=` that contradicts what was asked for.
-    #[error(
-        "this line names {delimiter} as the delimiter, but `--delimiter` names another one; leave the option out"
-    )]
+    #[error("{}", self.text())]
     OtherDelimiter {
         /// What the line names.
         delimiter: Delimiter,
@@ -123,6 +120,27 @@ pub enum Syntax {
     /// A first line `sep=` with a delimiter that the encoding does not allow.
     #[error("this line names a character that cannot be the delimiter: {0}")]
     BadDelimiter(String),
+}
+
+impl Syntax {
+    fn text(&self) -> Text {
+        match self {
+            Syntax::OtherwiseSeparated { name, delimiter } => text!(
+                "this line cannot be read; the table looks separated by {}: give `[delimiter {}]`",
+                *name,
+                delimiter.to_string()
+            ),
+            Syntax::ZeroByte => text!(
+                "a zero byte: the file is not text, or it is UTF-16 without a byte-order mark (then give \
+                 `[encoding utf-16le]`)"
+            ),
+            Syntax::OtherDelimiter { delimiter } => text!(
+                "this line names {} as the delimiter, but `[delimiter]` names another one; leave the option out",
+                delimiter.to_string()
+            ),
+            other => Text::words(other),
+        }
+    }
 }
 
 /// Why a value cannot be summed.
@@ -150,8 +168,7 @@ pub enum BadValue {
 #[non_exhaustive]
 pub enum PayloadFault {
     /// It does not fit the agreed bound.
-    #[error("the payload takes {} and `--payload-bytes` allows {most}; agree with the partner on more",
-        taken.map_or("too many bytes".to_owned(), |taken| format!("{taken} bytes")))]
+    #[error("{}", self.text())]
     TooLong {
         /// What it takes; none if no bound would do.
         taken: Option<usize>,
@@ -159,13 +176,27 @@ pub enum PayloadFault {
         most: usize,
     },
     /// It is not text.
-    #[error(
-        "the value is not text in UTF-8 or in the encoding that `--encoding` names, as a payload must be"
-    )]
+    #[error("{}", self.text())]
     NotText,
     /// Text tables cannot have zero bytes.
     #[error("the value has a zero byte, which a payload cannot have")]
     ZeroByte,
+}
+
+impl PayloadFault {
+    fn text(&self) -> Text {
+        match self {
+            PayloadFault::TooLong { taken, most } => text!(
+                "the payload takes {} and `[payload-bytes]` allows {}; {agree with the partner on} more",
+                taken.map_or("too many bytes".to_owned(), |taken| format!("{taken} bytes")),
+                *most
+            ),
+            PayloadFault::NotText => text!(
+                "the value is not text in UTF-8 or in the encoding that `[encoding]` names, as a payload must be"
+            ),
+            PayloadFault::ZeroByte => Text::words(self),
+        }
+    }
 }
 
 /// Why an output path cannot be used.
@@ -221,7 +252,7 @@ pub enum OutputFault {
 #[non_exhaustive]
 pub enum TableError {
     /// A key specification is invalid.
-    #[error("`--key {spec}`: {reason}")]
+    #[error("{}", self.text())]
     Spec {
         /// The specification as given.
         spec: String,
@@ -235,7 +266,7 @@ pub enum TableError {
         found: usize,
     },
     /// Native items need one key of integers.
-    #[error("native items (`--sigma`) need 1 to 64 bits and exactly one key column with the rule int or ip")]
+    #[error("{}", self.text())]
     NativeKey,
     /// The input cannot be opened.
     #[error("{file}: cannot be opened: {source}")]
@@ -365,7 +396,7 @@ pub enum TableError {
         column: String,
     },
     /// A row with a key whose payload cannot be sent.
-    #[error("{file}, {place}{}: {reason}", column.as_ref().map(|name| format!(", column `{name}`")).unwrap_or_default())]
+    #[error("{}", self.text())]
     Payload {
         /// The input.
         file: String,
@@ -377,11 +408,7 @@ pub enum TableError {
         reason: PayloadFault,
     },
     /// Rows of one key have different payloads.
-    #[error(
-        "{file}, {} have the same key and different payloads; a key has one payload (`--on-duplicates first` takes that \
-         of its first row)",
-        first.pair(*second)
-    )]
+    #[error("{}", self.text())]
     PayloadsDiffer {
         /// The input.
         file: String,
@@ -415,7 +442,7 @@ pub enum TableError {
         file: String,
     },
     /// The CSV is malformed.
-    #[error("{file}, line {line}: {what}")]
+    #[error("{}", self.text())]
     Syntax {
         /// The input.
         file: String,
@@ -425,7 +452,7 @@ pub enum TableError {
         what: Syntax,
     },
     /// A key column is not in the header.
-    #[error("{file}: no column `{column}`; {there}{hint}")]
+    #[error("{}", self.text())]
     MissingColumn {
         /// The input.
         file: String,
@@ -435,7 +462,7 @@ pub enum TableError {
         /// header they would be identifiers.
         there: String,
         /// The likely cause, and what to do.
-        hint: String,
+        hint: Text,
     },
     /// A key column's name is there more than once.
     #[error("{file}: has more than one column `{column}`; rename all but one")]
@@ -446,7 +473,7 @@ pub enum TableError {
         column: String,
     },
     /// A null key, which `--on-null error` forbids.
-    #[error("{file}, {place}, column `{column}`: the key is empty (`--on-null skip` leaves such rows out)")]
+    #[error("{}", self.text())]
     Null {
         /// The input.
         file: String,
@@ -456,10 +483,7 @@ pub enum TableError {
         column: String,
     },
     /// An invalid key, which `--on-invalid error` forbids.
-    #[error(
-        "{file}, {place}, column `{column}`: the value is invalid under the rule {rule}: {reason}{}",
-        skip(reason)
-    )]
+    #[error("{}", self.text())]
     Invalid {
         /// The input.
         file: String,
@@ -473,7 +497,7 @@ pub enum TableError {
         reason: Invalid,
     },
     /// Two rows have the same key, which `--on-duplicates error` forbids.
-    #[error("{file}, {} have the same key (`--on-duplicates all` or `--on-duplicates first` allows this)", first.pair(*second))]
+    #[error("{}", self.text())]
     Duplicate {
         /// The input.
         file: String,
@@ -550,6 +574,56 @@ impl From<io::Error> for TableError {
 }
 
 impl TableError {
+    /// What it says, with the options that it names as data.
+    pub fn text(&self) -> Text {
+        match self {
+            TableError::Spec { spec, reason } => text!("`[key {}]`: {}", spec, reason.to_string()),
+            TableError::NativeKey => text!(
+                "native items (`[sigma]`) need 1 to 64 bits and exactly one key column with the rule int or ip"
+            ),
+            TableError::Payload { file, place, column, reason } => {
+                let column = column.as_ref().map(|name| format!(", column `{name}`")).unwrap_or_default();
+                text!("{}, {}{}: {}", file, place.to_string(), column, reason.text())
+            }
+            TableError::PayloadsDiffer { file, first, second } => text!(
+                "{}, {} have the same key and different payloads; a key has one payload (`[on-duplicates first]` takes \
+                 that of its first row)",
+                file,
+                first.pair(*second)
+            ),
+            TableError::Syntax { file, line, what } => {
+                text!("{}, line {}: {}", file, *line, what.text())
+            }
+            TableError::MissingColumn { file, column, there, hint } => {
+                text!("{}: no column `{}`; {}{}", file, column, there, hint)
+            }
+            TableError::Null { file, place, column } => text!(
+                "{}, {}, column `{}`: the key is empty (`[on-null skip]` leaves such rows out)",
+                file,
+                place.to_string(),
+                column
+            ),
+            TableError::Invalid { file, place, column, rule, reason } => text!(
+                "{}, {}, column `{}`: the value is invalid under the rule {}: {}{}",
+                file,
+                place.to_string(),
+                column,
+                rule.to_string(),
+                reason.text(),
+                match reason {
+                    Invalid::OutOfRange { .. } => "",
+                    _ => " (`[on-invalid skip]` leaves such rows out)",
+                }
+            ),
+            TableError::Duplicate { file, first, second } => text!(
+                "{}, {} have the same key (`[on-duplicates all]` or `[on-duplicates first]` allows this)",
+                file,
+                first.pair(*second)
+            ),
+            other => Text::words(other),
+        }
+    }
+
     /// Who is at fault.
     pub fn fault(&self) -> Fault {
         match self {
@@ -569,12 +643,5 @@ impl TableError {
             | TableError::Items(_) => Fault::Ours,
             _ => Fault::Input,
         }
-    }
-}
-
-fn skip(reason: &Invalid) -> &'static str {
-    match reason {
-        Invalid::OutOfRange { .. } => "",
-        _ => " (`--on-invalid skip` leaves such rows out)",
     }
 }

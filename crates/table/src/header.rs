@@ -1,5 +1,7 @@
 //! Finds the key columns among the names of a table, and explains why one is missing.
 
+use vesica_text::{Text, text};
+
 use crate::csv;
 use crate::dialect::Delimiter;
 use crate::error::TableError;
@@ -41,9 +43,9 @@ impl Purpose {
     /// The option that names such columns, and what several of them are.
     fn option(self) -> (&'static str, &'static str) {
         match self {
-            Purpose::Key(_) => ("--key", "a key of several columns"),
-            Purpose::Value => ("--value", "several sums"),
-            Purpose::Payload => ("--payload", "several columns"),
+            Purpose::Key(_) => ("key", "a key of several columns"),
+            Purpose::Value => ("value", "several sums"),
+            Purpose::Payload => ("payload", "several columns"),
         }
     }
 }
@@ -88,21 +90,28 @@ fn missing<N: AsRef<[u8]>>(
         Where::Numbers => format!("without a header the {count} column{s} are named by number, from `1`"),
     };
     let hint = if names_in == Where::Numbers {
-        String::new()
+        Text::default()
     } else if let Some(parts) = parts(column, &header) {
         let columns: Vec<String> = parts.iter().map(|part| format!("`{}`", shown(part.as_bytes()))).collect();
         let (option, several) = purpose.option();
-        format!("; for {several} repeat `{option}`, once for each of {}", columns.join(", "))
+        let repeat = text!("repeat `{}`, once for each of", Text::option(option));
+        let list = text!("give `{}` as a list of", Text::option(option));
+        text!("; for {} {} {}", several, Text::in_python(repeat, list), columns.join(", "))
     } else if let Some((name, delimiter)) = delimiter(&header).filter(|_| names_in == Where::FirstLine) {
-        format!("; it looks separated by {name}: give `--delimiter {delimiter}`")
+        text!("; {}", separated(name, delimiter))
     } else if let Some(name) = similar(column, &header) {
-        format!("; did you mean `{}`?", shown(name))
+        text!("; did you mean `{}`?", shown(name))
     } else if names_in == Where::FirstLine {
-        "; `vesica inspect` lists them; if the first line is no header, give `--no-header`".to_owned()
+        text!("; `vesica inspect` lists them; if the first line is no header, give `[no-header]`")
     } else {
-        "; `vesica inspect` lists them".to_owned()
+        text!("; `vesica inspect` lists them")
     };
     TableError::MissingColumn { file: file.to_owned(), column: shown(column.as_bytes()), there, hint }
+}
+
+/// What to say of a table that seems to have another delimiter.
+pub(crate) fn separated(name: &'static str, delimiter: Delimiter) -> Text {
+    text!("it looks separated by {}: give `[delimiter {}]`", name, delimiter.to_string())
 }
 
 /// The column name that differs from the requested one only in case, blanks and punctuation, or by one or two

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use vesica_encode::items::{Encoding, Width};
+use vesica_text::{Text, text};
 
 use crate::collect::{Collector, RowFault, Rows};
 use crate::columnar::{self, Wanted};
@@ -35,7 +36,7 @@ pub struct Inspection {
     /// Its keys, if the request has key columns.
     pub keys: Option<Keys>,
     /// What is probably wrong with its header, in words, and what to do.
-    pub hint: Option<String>,
+    pub hint: Option<Text>,
 }
 
 /// A column.
@@ -139,14 +140,15 @@ impl Input {
     }
 
     /// What is probably wrong with this header.
-    fn hint(&self, names: &[String]) -> Option<String> {
+    fn hint(&self, names: &[String]) -> Option<Text> {
         if let (Format::Csv(_), Some((name, delimiter))) = (self.format(), header::delimiter(names)) {
-            return Some(format!("it looks separated by {name}: give `--delimiter {delimiter}`"));
+            return Some(header::separated(name, delimiter));
         }
         let mut seen = BTreeSet::new();
         let repeated = shown(names.iter().find(|name| !seen.insert(*name))?.as_bytes());
-        Some(format!(
-            "more than one column is named `{repeated}`: none of them can be a key; rename all but one"
+        Some(text!(
+            "more than one column is named `{}`: none of them can be a key; rename all but one",
+            repeated
         ))
     }
 
@@ -323,7 +325,8 @@ mod tests {
             ("id|\"name\"|\"a\"\"b\"\n", 1, "vertical bars: give `--delimiter '|'`"),
         ] {
             for keys in [&[][..], &keys(&["id"])] {
-                let error = input(file.as_bytes()).unwrap().inspect(keys, &mut go).unwrap_err().to_string();
+                let error =
+                    input(file.as_bytes()).unwrap().inspect(keys, &mut go).unwrap_err().text().shell();
                 assert!(error.ends_with(&format!("looks separated by {told}")), "{file}: {error}");
                 let at_line = error.starts_with(&format!("test.csv, line {line}: this line cannot be read"));
                 assert!(at_line || !keys.is_empty(), "{file}: {error}");
@@ -345,6 +348,6 @@ mod tests {
         let hint = |file: &[u8]| input(file).unwrap().inspect(&[], &mut go).unwrap().hint;
         assert_eq!(hint(b"a,b\n1,2\n"), None);
         let told = hint(b"a,b,b\n1,2,3\n").unwrap();
-        assert!(told.starts_with("more than one column is named `b`"), "{told}");
+        assert!(told.shell().starts_with("more than one column is named `b`"), "{told}");
     }
 }

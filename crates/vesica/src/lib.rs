@@ -52,3 +52,4 @@ pub use vesica_encode as encode;
 pub use vesica_net as net;
 pub use vesica_protocols as protocols;
 pub use vesica_table as table;
+pub use vesica_text as text;

@@ -182,7 +182,7 @@ mod tests {
                 assert_eq!((found.len(), asked), (0, 0));
                 for end in &refused {
                     let (code, message) =
-                        end.as_ref().map_or((0, ""), |error| (error.kind.exit_code(), &error.message));
+                        end.as_ref().map_or((0, String::new()), |e| (e.kind.exit_code(), e.message.shell()));
                     assert!(code == 77 && message.contains(words), "{protocol} {code}: {message}");
                 }
             }

@@ -1,12 +1,11 @@
 """Exceptions: one class for each kind of failure, with the exit code of the command line.
 
-The words are the command line's: what happened, on which side and in which phase, and what to do. No exception holds a value
-of either table.
+The words are the command line's, with options as Python writes them: what happened, on which side and in which phase, and what
+to do. No exception holds a value of either table.
 """
 
 from __future__ import annotations
 
-import re
 from typing import ClassVar
 
 from ._report import Report
@@ -23,36 +22,6 @@ __all__ = [
     "UsageError",
     "VesicaError",
 ]
-
-
-_WORDS = (
-    ("repeat `--key`, once for each of", "give `key` as a list of"),
-    ("`vesica pubkey` prints", "`vesica.public_key` returns"),
-)
-_FLAGS = ("allow-insecure", "insecure-plaintext", "match-id", "paper-parameters", "quiet")
-_OPTION = re.compile(
-    r"--([a-z][a-z-]*[a-z])"
-    r"(?: ('[^']+'|(?:skip|all|first|error|both|receiver|malicious|semi-honest|pow2|tab|utf-16le)(?![\w-])))?"
-)
-
-
-def _python(text: str) -> str:
-    """Options as Python writes them: ``--on-null skip`` becomes ``on_null="skip"``."""
-
-    def option(match: re.Match[str]) -> str:
-        name, value = match[1], match[2]
-        if name == "no-header":
-            return "header=False"
-        if name == "delimiter" and value and (both := re.fullmatch("'(.+)=(.+)'", value)):
-            return f'delimiter=("{both[1]}", "{both[2]}")'
-        python = name.replace("-", "_")
-        if name in _FLAGS:
-            return f"{python}=True"
-        return python if value is None else f'{python}="{value.strip(chr(39))}"'
-
-    for command_line, python in _WORDS:
-        text = text.replace(command_line, python)
-    return _OPTION.sub(option, text)
 
 
 class VesicaError(Exception):
@@ -83,11 +52,11 @@ class VesicaError(Exception):
         remedy: str = "",
         report: str | None = None,
     ) -> None:
-        super().__init__(_python(text))
+        super().__init__(text)
         self.side = side
         self.phase = phase
-        self.message = _python(text if message is None else message)
-        self.remedy = _python(remedy)
+        self.message = text if message is None else message
+        self.remedy = remedy
         self.report = None if report is None else Report(report)
 
 

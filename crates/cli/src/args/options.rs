@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use vesica::options::{Class, OPTIONS, Reads, RunOption};
 use vesica::registry::{self, PROTOCOLS};
 use vesica::settings::Settings;
+use vesica::text::Text;
 
 /// Which of the options a command takes.
 pub(crate) trait Takes {
@@ -104,8 +105,7 @@ fn argument(option: &'static RunOption) -> Arg {
         Class::Agreed(_) => "Agreed: both sides give the same",
         Class::Bound | Class::Own => "This side's choices",
     };
-    let help =
-        option.help(|name, value| value.map_or(format!("--{name}"), |value| format!("--{name} {value}")));
+    let help = Text::from(option.help).shell();
     let mut argument = Arg::new(option.name).long(option.name).help(help).help_heading(heading);
     if let Some(usual) = option.usual {
         argument = argument.default_value(usual);

@@ -30,3 +30,4 @@ mod results;
 mod run_file;
 mod tables;
 mod tampering;
+mod words;

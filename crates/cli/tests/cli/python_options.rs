@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use vesica::options::{Class, OPTIONS, Reads, RunOption};
+use vesica::text::{Text, Voice};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/src/vesica/_options.py");
 const MARKS: [&str; 2] = ["# Made from the list of options.\n", "# End of what is made.\n"];
@@ -31,20 +32,9 @@ fn type_of(option: &RunOption) -> String {
     }
 }
 
-/// An option, and its value if it has one, in Python.
-fn named(name: &str, value: Option<&str>) -> String {
-    let of = OPTIONS.iter().find(|option| option.name == name).unwrap();
-    let name = name.replace('-', "_");
-    match (value, of.reads) {
-        (Some(value), _) => format!("``{name}=\"{value}\"``"),
-        (None, Reads::Flag) => format!("``{name}=True``"),
-        (None, _) => format!("``{name}``"),
-    }
-}
-
 /// A keyword of a typed dictionary, with its text below.
 fn keyword(option: &RunOption) -> String {
-    let mut text = option.help(named);
+    let mut text = Text::from(option.help).render(Voice::Python);
     if let Some(usual) = option.usual {
         write!(text, " [default: {usual}]").unwrap();
     }

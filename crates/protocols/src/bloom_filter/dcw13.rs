@@ -125,7 +125,7 @@ pub static ENTRY: Entry = extension::entry("gbf", "garbled Bloom filter", Roles:
         ),
     ])
     .memory(
-        "receiver 84·n_r + 2^24, sender 52·n_s + 2^24 (--variant: both + 2^27; above level 128: 24 more an own item)",
+        "receiver 84·n_r + 2^24, sender 52·n_s + 2^24 ([variant]: both + 2^27; above level 128: 24 more an own item)",
         |shape| {
             let form = if shape.parameters.variant.is_none() { 1 << 24 } else { (1 << 24) + (1 << 27) };
             let wider = transfer::wider(&shape.parameters);

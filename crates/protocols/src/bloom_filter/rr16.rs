@@ -111,7 +111,7 @@ pub static ENTRY: Entry =
                 extension_bytes(shape)[0]
             })
             ,
-            Message::of_sender("silent OTs (--variant silent)", "s(N_ot)", |shape| extension_bytes(shape)[1]),
+            Message::of_sender("silent OTs ([variant silent])", "s(N_ot)", |shape| extension_bytes(shape)[1]),
             Message::of_sender("challenges", "16 for 2^17 OTs", |shape| {
                 let batches = ots::Batches::of(&Rr16Parameters::of_shape(shape));
                 16 * batches.count() as u64

@@ -61,7 +61,7 @@ use crate::parameters::Variant;
 use crate::protocol::{Ctx, Learns, Role, Run};
 
 /// The formula of the gates.
-const GATES: &str = "2^σ with a bit of the sender; --audit-max: 2^σ - 1 + (at most σ) more \
+const GATES: &str = "2^σ with a bit of the sender; [audit-max]: 2^σ - 1 + (at most σ) more \
     (lazy-counter: (σ - 1)·2^σ + 1 + (at most σ))";
 
 /// The registry's entry.
@@ -99,12 +99,12 @@ pub static ENTRY: Entry =
                 },
             ),
             Message::of_receiver(
-                "the audit's bit, and with --learns both bits of the result",
-                "⌈2^σ/8⌉ (--learns both) + 1 (--audit-max)",
+                "the audit's bit, and with [learns both] bits of the result",
+                "⌈2^σ/8⌉ ([learns both]) + 1 ([audit-max])",
                 |shape| engines::returned_bytes(shape, domain(shape)) + audit::opened(shape),
             ),
         ])
-        .memory("2^σ/4 + 2^27 each (--audit-max: 64·2^σ more, 128·2^σ above level 128)", |shape| {
+        .memory("2^σ/4 + 2^27 each ([audit-max]: 64·2^σ more, 128·2^σ above level 128)", |shape| {
             let labels = if shape.parameters.level > 128 { 128 } else { 64 };
             let counted = audit::opened(shape) * labels * domain(shape);
             let each = domain(shape) / 4 + (1 << 27) + counted;

@@ -73,7 +73,7 @@ pub static ENTRY: Entry =
         .sigma(1, 64)
         .variants(&[engines::MALICIOUS_OT])
         .receiver_only(&[engines::MALICIOUS_OT])
-        .gates("n_r·n_s·(w - 1); at most as many with --learns both", gates)
+        .gates("n_r·n_s·(w - 1); at most as many with [learns both]", gates)
         .at_most(|shape| shape.learns == Learns::Both)
         .messages(&[
             Message {
@@ -97,7 +97,7 @@ pub static ENTRY: Entry =
             }),
             Message::of_sender(
                 "garbled gates, and permute bits of the result",
-                "n_r·n_s·(w - 1)·2·κ/8 + ⌈n_r/8⌉ (--learns both: at most; + ⌈n_r·n_s/8⌉ in place of ⌈n_r/8⌉)",
+                "n_r·n_s·(w - 1)·2·κ/8 + ⌈n_r/8⌉ ([learns both]: at most; + ⌈n_r·n_s/8⌉ in place of ⌈n_r/8⌉)",
                 |shape| {
                     let opened = match shape.learns {
                         Learns::Receiver => pairs(shape.sizes).map_or(0, |_| shape.receiver().div_ceil(8)),
@@ -107,7 +107,7 @@ pub static ENTRY: Entry =
                 },
             ),
             Message::of_receiver(
-                "the pairs that match, batch by batch (--learns both)",
+                "the pairs that match, batch by batch ([learns both])",
                 "⌈n_r·n_s/8⌉, at most, and up to 1 for each of 128 batches, or of 2^18 pairs",
                 |shape| match shape.learns {
                     Learns::Receiver => 0,

@@ -84,7 +84,7 @@ pub static ENTRY: Entry = engines::entry(
     }
     Role::Sender => &[(Phase::Hash, 2), (Phase::BaseOts, 2), (Phase::Garble, 96)],
 })
-.gates("β·max_β·(w' - 1) + s·(n_s·(w - 1) + 1); --audit-max: at most β + s + log2 β more", gates)
+.gates("β·max_β·(w' - 1) + s·(n_s·(w - 1) + 1); [audit-max]: at most β + s + log2 β more", gates)
 .messages(&[
     BASE_MESSAGES[0],
     BASE_MESSAGES[1],
@@ -104,7 +104,7 @@ pub static ENTRY: Entry = engines::entry(
     }),
     Message::of_sender(
         "garbled gates, and permute bits of the result",
-        "2·κ/8 each AND, + ⌈(β + s)/8⌉, 1 more (--audit-max)",
+        "2·κ/8 each AND, + ⌈(β + s)/8⌉, 1 more ([audit-max])",
         |shape| {
             with_plan(shape, |plan| {
                 let opened = (plan.shape.outputs() as u64).div_ceil(8) + audit::opened(shape);
@@ -112,8 +112,8 @@ pub static ENTRY: Entry = engines::entry(
             })
         },
     ),
-    Message::of_receiver("the audit's bit", "1 (--audit-max)", audit::opened),
-    Message::of_receiver("numbers of the matches (--learns both)", "4 + k·⌈w/8⌉", |shape| {
+    Message::of_receiver("the audit's bit", "1 ([audit-max])", audit::opened),
+    Message::of_receiver("numbers of the matches ([learns both])", "4 + k·⌈w/8⌉", |shape| {
         with_plan(shape, |plan| returned::bytes(shape, plan.returned_bits(&shape.parameters)))
     }),
 ])

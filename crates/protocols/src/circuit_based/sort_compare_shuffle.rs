@@ -65,7 +65,7 @@ const INPUT_MESSAGES: [Message; 4] = [
 
 /// The last.
 const RETURNED: Message =
-    Message::of_receiver("numbers of the matches (--learns both)", "4 + k·⌈w/8⌉", |shape| {
+    Message::of_receiver("numbers of the matches ([learns both])", "4 + k·⌈w/8⌉", |shape| {
         returned::bytes(shape, bits(shape))
     });
 
@@ -77,7 +77,7 @@ const fn messages(formula: &'static str, bytes: fn(&Shape) -> u64) -> [Message; 
         INPUT_MESSAGES[2],
         INPUT_MESSAGES[3],
         Message::of_sender("garbled gates, and permute bits of the slots", formula, bytes),
-        Message::of_receiver("the audit's bit", "1 (--audit-max)", audit::opened),
+        Message::of_receiver("the audit's bit", "1 ([audit-max])", audit::opened),
         RETURNED,
     ]
 }

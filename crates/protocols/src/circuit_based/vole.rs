@@ -145,7 +145,7 @@ pub static ENTRY: Entry = Entry::new(
     ],
 })
 .gates(
-    "β·(w - 1); --audit-max: at most β + log2 n more; a count: 5/9·β more; a minimum: a few hundred more",
+    "β·(w - 1); [audit-max]: at most β + log2 n more; a count: 5/9·β more; a minimum: a few hundred more",
     costs::gates,
 )
 .messages(costs::MESSAGES)

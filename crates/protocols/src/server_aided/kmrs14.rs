@@ -97,7 +97,7 @@ pub static ENTRY: Entry = Entry::new(
     Message::between(
         Participant::Helper,
         Participant::Sender,
-        "the same (--learns both)",
+        "the same ([learns both])",
         "⌈n_s/8⌉",
         |shape| match shape.learns {
             Learns::Receiver => 0,

@@ -66,7 +66,7 @@ fn fields(bytes: &[u8], request: &Request) -> Vec<Vec<Option<String>>> {
 }
 
 fn refused(bytes: &[u8], request: &Request) -> String {
-    attached(bytes, request).map(|_| ()).unwrap_err().to_string()
+    attached(bytes, request).map(|_| ()).unwrap_err().text().shell()
 }
 
 const SALES: &[u8] = b"k,cents,n\na,5,1\nb, +007 ,1\na,10,1\n,x,\nc,18446744073709551615,1\n";

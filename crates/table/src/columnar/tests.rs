@@ -155,7 +155,7 @@ fn match_numbers_are_the_last_column() {
 fn a_time_stamp_is_no_date() {
     let stamps: ArrayRef = Arc::new(TimestampMicrosecondArray::from(vec![0, 1]));
     let bytes = file(Format::Parquet, &[batch(vec![("d", stamps)])]);
-    let error = load(&bytes, &request(&["d:date"])).unwrap_err().to_string();
+    let error = load(&bytes, &request(&["d:date"])).unwrap_err().text().shell();
     assert!(error.contains("Timestamp") && error.ends_with("cast the column to a date"), "{error}");
     assert!(load(&bytes, &request(&["d"])).is_ok());
 }
@@ -365,14 +365,14 @@ fn rows_that_are_at_fault_are_named_by_number() {
         assert!(at && !format!("{error} {error:?}").contains("SECRET"), "{error}");
         let mut wanted = request(&["n:int"]);
         wanted.on_duplicates = OnDuplicates::Error;
-        let error = load(&bytes, &wanted).unwrap_err().to_string();
+        let error = load(&bytes, &wanted).unwrap_err().text().shell();
         assert_eq!(
             error,
             "test.csv, rows 2 and 4 have the same key (`--on-duplicates all` or `--on-duplicates first` allows this)"
         );
         wanted.on_null = OnFault::Error;
         assert!(load(&bytes, &wanted).unwrap_err().to_string().starts_with("test.csv, row 3, column `n`"));
-        let error = load(&bytes, &request(&["Mail"])).unwrap_err().to_string();
+        let error = load(&bytes, &request(&["Mail"])).unwrap_err().text().shell();
         assert_eq!(error, "test.csv: no column `Mail`; the schema has 2 columns; did you mean `mail`?");
     }
 }

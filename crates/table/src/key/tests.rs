@@ -85,7 +85,7 @@ fn a_bad_specification_is_wrong_usage() {
     assert_eq!(KeySpec::parse("a:phone:ch").unwrap(), KeySpec::parse("a:phone:CH").unwrap());
     assert_eq!(error.fault(), crate::Fault::Usage);
     let told = "`--key a:phone:c`: `phone:c`: give the country as the two letters of ISO 3166";
-    assert!(error.to_string().starts_with(told), "{error}");
+    assert!(error.text().shell().starts_with(told), "{error}");
     assert_eq!(PairSpec::parse("a=").unwrap_err().fault(), crate::Fault::Usage);
     assert_eq!(KeySpec::parse("a:int").unwrap(), PairSpec::parse("a=b:int").unwrap().mine());
 }

@@ -1,6 +1,7 @@
 //! Why a value is invalid under its rule.
 
 use thiserror::Error;
+use vesica_text::{Text, text};
 
 /// Why a value is invalid under its rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -10,7 +11,7 @@ pub enum Invalid {
     #[error("it is not UTF-8")]
     NotUtf8,
     /// Bytes that are not valid in the file's encoding.
-    #[error("it is not in the encoding that `--encoding` names")]
+    #[error("{}", self.text())]
     NotInEncoding,
     /// An e-mail address has exactly one `@`.
     #[error("it does not have exactly one `@`")]
@@ -60,4 +61,13 @@ pub enum Invalid {
         /// The agreed width in bits.
         sigma: u32,
     },
+}
+
+impl Invalid {
+    pub(crate) fn text(&self) -> Text {
+        match self {
+            Invalid::NotInEncoding => text!("it is not in the encoding that `[encoding]` names"),
+            other => Text::words(other),
+        }
+    }
 }

@@ -61,7 +61,7 @@ fn fields_are_separated_as_asked_and_rows_are_copied() {
         let error = refused(file(&["id;mail;sum", "1;ada@b.c;", "2;x;"]).as_bytes(), read, &["mail:email"]);
         assert!(error.to_string().starts_with("test.csv, line 3, column `mail`: "), "{error}");
     }
-    let error = refused(b"id;mail\n1;a@b.c\n", Dialect::default(), &["mail:email"]).to_string();
+    let error = refused(b"id;mail\n1;a@b.c\n", Dialect::default(), &["mail:email"]).text().shell();
     assert!(error.ends_with("it looks separated by semicolons: give `--delimiter ';'`"), "{error}");
 }
 
@@ -75,7 +75,7 @@ fn a_line_that_names_the_delimiter_is_followed_and_kept() {
     }
     let error = refused(file, dialect(",", "", true), &["mail"]);
     let told = "test.csv, line 1: this line names ';' as the delimiter, but `--delimiter` names another one";
-    assert!(error.to_string().starts_with(told) && error.fault() == Fault::Input, "{error}");
+    assert!(error.text().shell().starts_with(told) && error.fault() == Fault::Input, "{error}");
     assert!(matches!(refused(b"sep=;\n", Dialect::default(), &["k"]), TableError::Empty { .. }));
 }
 
@@ -147,14 +147,14 @@ fn damaged_text_is_an_error_with_its_line_and_never_a_key() {
             error,
             TableError::Invalid { place: Place::Line(3), reason: Invalid::NotInEncoding, .. }
         );
-        assert!(at && error.to_string().contains("`--encoding`"), "{error}");
+        assert!(at && error.text().shell().contains("`--encoding`"), "{error}");
         wanted.on_invalid = OnFault::Skip;
         let (table, items) = load(rest, japanese, &wanted).unwrap();
         assert_eq!((table.report().invalid, items.len()), (1, 1), "{rule}");
     }
     // A column that is no key is copied and not looked at.
     assert!(load(b"k,v\na,\xff\xff\n", japanese, &request(&["k"])).is_ok());
-    let error = refused(b"k,\xff\xff\na,1\n", japanese, &["k"]).to_string();
+    let error = refused(b"k,\xff\xff\na,1\n", japanese, &["k"]).text().shell();
     assert!(
         error.starts_with("test.csv, line 1: the text from here on is not in the file's encoding"),
         "{error}"
@@ -169,7 +169,7 @@ fn damaged_text_is_an_error_with_its_line_and_never_a_key() {
         assert!(at && error.to_string().contains("not in the file's encoding, UTF-16"), "{error}");
     }
     // What UTF-16 without a mark is taken for.
-    let error = refused(&encoded("k,v\na,1\n", UTF_16LE), Dialect::default(), &["k"]).to_string();
+    let error = refused(&encoded("k,v\na,1\n", UTF_16LE), Dialect::default(), &["k"]).text().shell();
     assert!(error.contains("`--encoding utf-16le`"), "{error}");
 }
 

@@ -229,7 +229,7 @@ fn columns_must_be_there_once() {
     let missing = "test.csv: no column `mail`; the header has 2 columns";
     let look =
         format!("{missing}; `vesica inspect` lists them; if the first line is no header, give `--no-header`");
-    let message = |file: &[u8]| refused(file, &["mail"]).to_string();
+    let message = |file: &[u8]| refused(file, &["mail"]).text().shell();
     assert_eq!(message(b"post,x\n"), look);
     for (header, meant) in
         [("Mail,x", "Mail"), ("x, mail", " mail"), ("MA IL,x", "MA IL"), ("x,m-a.il", "m-a.il")]
@@ -253,7 +253,7 @@ fn columns_must_be_there_once() {
         ("id,word", "; for a key of several columns repeat `--key`, once for each of `id`, `word`"),
         ("di", "; `vesica inspect` lists them; if the first line is no header, give `--no-header`"),
     ] {
-        let error = refused(b"id,word,length\n1,a,1\n", &[&format!("\"{asked}\"")]).to_string();
+        let error = refused(b"id,word,length\n1,a,1\n", &[&format!("\"{asked}\"")]).text().shell();
         assert!(error.ends_with(told), "{error}");
     }
 

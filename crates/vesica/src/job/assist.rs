@@ -16,7 +16,7 @@ use crate::words::memory::Budget;
 use crate::words::report::{Event, OnEvent};
 use crate::words::settings::Settings;
 
-const ASK: &str = "give `--peer` twice: the lines that the two parties' `vesica keygen` printed";
+const ASK: &str = "give `[peer]` twice: the lines that the two parties' `vesica keygen` printed";
 
 /// A helper's run.
 pub struct AssistJob {
@@ -40,10 +40,10 @@ impl AssistJob {
     ) -> Result<Self, Error> {
         Address::Listen(address.clone()).check().map_err(|error| Error::net(Phase::Prepare, &error))?;
         if peers.contains(identity.public_key()) {
-            return Err(Error::usage("a `--peer` is the helper's own public key", ASK));
+            return Err(Error::usage("a `[peer]` is the helper's own public key", ASK));
         }
         if peers[0] == peers[1] {
-            return Err(Error::usage("both `--peer` are the same public key", ASK));
+            return Err(Error::usage("both `[peer]` are the same public key", ASK));
         }
         Ok(AssistJob { address, identity, peers, settings })
     }
@@ -56,7 +56,7 @@ impl AssistJob {
             let greeting = helper::greeting(settings.limits);
             let on_event = &mut |event: NetEvent| match event {
                 NetEvent::Connected { peer } => reporter.notice(format!("a party is there, from {peer}")),
-                NetEvent::Retrying { .. } => reporter.notice("a party left; waiting for it again".into()),
+                NetEvent::Retrying { .. } => reporter.notice("a party left; waiting for it again"),
                 event => reporter.net_event(&event),
             };
             let company = Company { peers: &peers, hear: &mut Heard::of, belong: &Heard::is_of_one_run_with };

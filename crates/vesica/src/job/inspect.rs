@@ -7,6 +7,7 @@ use serde::Serialize;
 use vesica_channel::CancelToken;
 use vesica_protocols::Phase;
 use vesica_table::{Dialect, Input, Inspection, KeySpec, Place};
+use vesica_text::{Audience, Text};
 
 use crate::words::error::Error;
 use crate::words::report::SCHEMA;
@@ -25,10 +26,8 @@ pub fn inspect(
         .and_then(|input| input.with_dialect(dialect))
         .and_then(|input| input.inspect(keys, on_progress));
     looked.map_err(|error| {
-        let error = Error::table(Phase::Read, &error);
         // `inspect` has no partner.
-        let remedy = error.remedy.replace("; the partner has not been contacted", "");
-        Error { remedy, ..error }
+        Error::table(Phase::Read, &error).told(Audience::One)
     })
 }
 
@@ -38,7 +37,7 @@ pub fn json(inspection: &Inspection) -> serde_json::Value {
         schema: SCHEMA,
         format: inspection.format.name(),
         rows: inspection.rows,
-        hint: inspection.hint.as_deref(),
+        hint: inspection.hint.as_ref().map(Text::shell),
         columns: inspection
             .columns
             .iter()
@@ -80,7 +79,7 @@ struct Form<'a> {
     format: &'static str,
     rows: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
+    hint: Option<String>,
     columns: Vec<ColumnForm<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     keys: Option<KeysForm<'a>>,

@@ -7,6 +7,7 @@ use vesica_channel::CancelToken;
 use vesica_net::{Connection, memory};
 use vesica_protocols::{Phase, Role};
 use vesica_table::Delimiter;
+use vesica_text::Audience;
 
 use crate::job::assist;
 use crate::job::{Ended, Job, OnEvent, TableArgs};
@@ -89,29 +90,21 @@ fn met(channel: Connection, links: InMemory) -> Met {
     Met { channel, links: Some(Box::new(links)) }
 }
 
-/// How an error names the delimiter that a table seems to have.
-const GIVE: &str = "give `--delimiter ";
-
 /// One table seems to have another delimiter than it was read with. The option has one value for both tables, so an error
 /// that names it names it for both of them, unless it is the same.
 fn name_both_delimiters(ends: [&mut Ended; 2], read_with: [Delimiter; 2]) {
-    let asked = |error: &Error| {
-        let (value, _) = error.message.split_once(GIVE)?.1.split_once('`')?;
-        Some(value.to_owned())
-    };
-    let [mine, theirs] = [0, 1].map(|side| {
-        let asked = ends[side].result.as_ref().err().and_then(asked);
-        asked.unwrap_or_else(|| read_with[side].to_string())
+    const OPTION: &str = "delimiter";
+    let values = [0, 1].map(|side| {
+        let error = ends[side].result.as_ref().err();
+        let asked = error.and_then(|error| error.message.value_of(OPTION)).map(str::to_owned);
+        asked.unwrap_or_else(|| read_with[side].to_string()).trim_matches('\'').to_owned()
     });
-    if mine == theirs {
+    if values[0] == values[1] {
         return;
     }
-    let both = format!("{GIVE}'{}={}'", mine.trim_matches('\''), theirs.trim_matches('\''));
     for end in ends {
         for error in end.result.as_mut().err().into_iter().chain(&mut end.report.error) {
-            if let Some(value) = asked(&*error) {
-                error.message = error.message.replace(&format!("{GIVE}{value}"), &both);
-            }
+            error.message.set_pair(OPTION, &values);
         }
     }
 }
@@ -128,25 +121,9 @@ pub fn combined(receiver: Ended, sender: Ended) -> Ended {
     }
 }
 
-/// What errors say to two sides, and what they say to one person instead.
-const TO_ONE: &[(&str, &str)] = &[
-    ("; the partner has not been contacted", ""),
-    ("the exchange was complete and the partner has ended well; ", ""),
-    ("agree with the partner on ", "give "),
-    (" and give it on both sides", ""),
-    ("if both sides give ", "with "),
-    ("run again on both sides", "run again"),
-    ("start both sides again", "start it again"),
-    (", on both sides", ""),
-    (" on both sides", ""),
-    ("nothing was written here", "nothing was written"),
-];
-
 /// The end of a run that failed, in words for a person without a partner.
 fn alone(error: Error, report: Report) -> Ended {
-    let to_one = |text: String| TO_ONE.iter().fold(text, |text, (two, one)| text.replace(two, one));
-    let Error { phase, kind, message, remedy, .. } = error;
-    let error = Error { side: Side::Ours, phase, kind, message: to_one(message), remedy: to_one(remedy) };
+    let error = Error { side: Side::Ours, ..error.told(Audience::One) };
     Ended { report: Report { error: Some(error.clone()), ..report }, result: Err(error) }
 }
 
@@ -167,7 +144,7 @@ mod tests {
         }
         for phase in [Phase::Read, Phase::Exchange, Phase::Write] {
             let error = deadline.explain(Error::interrupted(phase));
-            assert!(error.message.contains("`--deadline`"), "{error}");
+            assert!(error.message.shell().contains("`--deadline`"), "{error}");
             let reporter = Reporter::new(Role::Receiver, &Settings::default(), &cancel, &|_| {});
             let report = reporter.end(Err(error.clone())).report;
             let shown = alone(error, report).result.err().unwrap().to_string();

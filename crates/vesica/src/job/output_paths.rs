@@ -40,7 +40,7 @@ pub fn check(
     let targets: Vec<_> = [output].into_iter().chain(logs).flatten().map(target).collect();
     if (0..targets.len()).any(|i| targets[..i].contains(&targets[i])) {
         return Err(Error::usage(
-            "two of `--output`, `--report` and `--events` name the same file",
+            "two of `[output]`, `[report]` and `[events]` name the same file",
             "name different files, or leave one out",
         ));
     }

@@ -17,9 +17,10 @@ use vesica_net::relay::{Pair, PartId, RelayEvent, Rules, serve};
 use vesica_net::{Address, Identity, PublicKey, StrangerReason};
 use vesica_protocols::Phase;
 use vesica_table::shown_path;
+use vesica_text::text;
 
 use crate::session::partner::{PRIVATE, is_private, named_key};
-use crate::session::strangers::Strangers;
+use crate::session::strangers::{Dropped, Strangers};
 use crate::words::error::Error;
 use crate::words::report::json_line;
 use crate::words::system::read_small;
@@ -28,7 +29,7 @@ use told::{Telling, Told};
 
 /// The most bytes that a list of keys may have: more than ten thousand keys.
 const LIST: u64 = 1 << 20;
-const ASK: &str = "give `--allow` for each party: the line that its `vesica keygen` printed, or `@FILE` with a file that \
+const ASK: &str = "give `[allow]` for each party: the line that its `vesica keygen` printed, or `@FILE` with a file that \
                    holds one key a line";
 
 /// A relay that is to run.
@@ -153,7 +154,7 @@ impl RelayJob {
         max_streams: usize,
     ) -> Result<Self, Error> {
         let Address::Listen(listen) = crate::session::partner::address(Some(listen), None)? else {
-            return Err(Error::usage("no address", "give `--listen`"));
+            return Err(Error::usage("no address", "give `[listen]`"));
         };
         let address = Address::Listen(listen.clone());
         address.check().map_err(|error| Error::net(Phase::Prepare, &error))?;
@@ -164,7 +165,7 @@ impl RelayJob {
         keys.sort_unstable();
         keys.dedup();
         if keys.len() < 2 {
-            let message = format!("a relay is between two parties, and `--allow` names {}", keys.len());
+            let message = text!("a relay is between two parties, and `[allow]` names {}", keys.len());
             return Err(Error::usage(message, ASK));
         }
         Ok(RelayJob { listen, identity, rules: Rules::shared(keys, rate, max_streams) })
@@ -242,8 +243,8 @@ impl Log<'_> {
                 RelayNotice::Listening { address: address.to_string(), key: self.own.to_string() }
             }
             RelayEvent::TurnedAway { from, reason } => {
-                let message = self.limits().strangers.message(from, &reason, now)?;
-                RelayNotice::TurnedAway { message: message.replace("; still waiting for the partner", "") }
+                let Dropped { what, rest } = self.limits().strangers.message(from, &reason, now)?;
+                RelayNotice::TurnedAway { message: what + rest }
             }
             RelayEvent::Refused { from, key, refusal } => {
                 // As many as strangers please: anybody can make a key.
@@ -293,7 +294,7 @@ fn allowed(argument: &str) -> Result<Vec<PublicKey>, Error> {
         return named_key("allow", argument, ASK).map(|key| vec![key]);
     };
     let shown = shown_path(Path::new(path));
-    let wrong = |message: String| Error::usage(format!("`--allow @{shown}`: {message}"), ASK);
+    let wrong = |message: String| Error::usage(text!("`[allow @{}]`: {}", &shown, message), ASK);
     let text = read_small(path, LIST).map_err(wrong)?;
     if text.contains(PRIVATE) || is_private(Path::new(path)) {
         // With the words that the option's other form has.
@@ -331,11 +332,14 @@ mod tests {
 
         std::fs::write(&path, format!("{}\nvesica-pub1-short\n", keys[0])).unwrap();
         let error = job(std::slice::from_ref(&file)).err().unwrap();
-        assert!(error.message.contains("line 2") && error.message.contains("`--allow @"), "{error}");
+        assert!(
+            error.message.shell().contains("line 2") && error.message.shell().contains("`--allow @"),
+            "{error}"
+        );
         std::fs::remove_file(&path).unwrap();
         Identity::generate().unwrap().save(&path).unwrap();
         let error = job(&[file]).err().unwrap();
-        assert!(error.message.contains("`--allow`: THIS IS A PRIVATE KEY"), "{error}");
+        assert!(error.message.shell().contains("`--allow`: THIS IS A PRIVATE KEY"), "{error}");
     }
 
     /// The notices of so many events, all at once.

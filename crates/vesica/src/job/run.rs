@@ -164,8 +164,8 @@ impl Job {
     /// The output, checked: it can be written, and it is no protected file, such as the input.
     fn output(&self) -> Result<Option<Output>, Error> {
         if self.table.output != Destination::RowNumbers && !self.settings.learns_result(self.role) {
-            let message = "a sender learns no result, so there is nothing to write to `--output`";
-            let remedy = "leave out `--output`, or agree with the partner on `--learns both`";
+            let message = "a sender learns no result, so there is nothing to write to `[output]`";
+            let remedy = "leave out `[output]`, or {agree with the partner on} `[learns both]`";
             return Err(Error::usage(message, remedy));
         }
         let protected = Protected::of(self.table.protected.iter().chain(self.table.input.path()));
@@ -478,7 +478,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(output).unwrap(), "k,x\nb,\na,x\nb,\n");
         assert_eq!(ended.report.result.unwrap().undecodable_rows, Some(2));
         let hint = &ended.report.hints[0];
-        assert!(hint.contains("payload of 2 matching rows does not decode"), "{hint}");
+        assert!(hint.shell().contains("payload of 2 matching rows does not decode"), "{hint}");
         assert!(notices.lock().unwrap().contains(hint));
     }
 }

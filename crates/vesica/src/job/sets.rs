@@ -123,7 +123,7 @@ impl SetJob {
         let rule = if settings.sigma.is_some() { "int" } else { "raw" };
         let play = || {
             if matches!(settings.result.kind(), ResultKind::Sums { .. } | ResultKind::Payload { .. }) {
-                let message = "a set of keys has no columns for `--value` or `--payload`";
+                let message = "a set of keys has no columns for `[value]` or `[payload]`";
                 return Err(Error::usage(message, "give a table, or ask for rows or a count"));
             }
             let helper = helper.map_or(HelperLink::None, |helper| HelperLink::Here(Box::new(helper)));

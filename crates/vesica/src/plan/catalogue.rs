@@ -1,17 +1,19 @@
 //! The registry of protocols for programs: `vesica protocols --json`, and the Python package's `protocols()`.
 
 use serde_json::{Map, Value, json};
+use vesica_text::Text;
 
 use crate::words::registry::PROTOCOLS;
 use crate::words::report::SCHEMA;
 
 /// Every protocol, with what `vesica protocols` tells of it.
 pub fn json() -> serde_json::Value {
+    let shell = |template: &'static str| Text::from(template).shell();
     let entries: Vec<_> = PROTOCOLS
         .iter()
         .map(|entry| {
             let messages = entry.all_messages().map(
-                |message| json!({"from": message.from.name(), "to": message.to.name(), "what": message.what, "bytes": message.formula}),
+                |message| json!({"from": message.from.name(), "to": message.to.name(), "what": shell(message.what), "bytes": shell(message.formula)}),
             );
             let variants =
                 entry.supports.variants.iter().map(|v| json!({"name": v.name, "what": v.what}));
@@ -35,7 +37,7 @@ pub fn json() -> serde_json::Value {
                 "native_only": !entry.supports.digests,
                 "audit": entry.supports.audit,
                 "results": entry.supports.results.iter().map(|result| result.name()).collect::<Vec<_>>(),
-                "gates": entry.gates_formula(),
+                "gates": entry.gates_formula().map(shell),
                 "learns": entry.learns,
                 "learns_both": entry.learns_both,
                 "leakage": entry.leakage,
@@ -43,7 +45,7 @@ pub fn json() -> serde_json::Value {
                 "helper": entry.has_helper(),
                 "keeps_base_ots": entry.keeps_base_ots(),
                 "messages": messages.collect::<Vec<_>>(),
-                "memory": entry.memory,
+                "memory": shell(entry.memory),
             })
         })
         .collect();

@@ -6,6 +6,7 @@ mod measured;
 use serde::Serialize;
 use vesica_ot::base::cache;
 use vesica_protocols::{Learns, Participant, ResultKind, Role, Sizes};
+use vesica_text::{Text, text};
 
 use crate::words::auto::{self, PlanError};
 use crate::words::memory::Bytes;
@@ -146,7 +147,7 @@ pub enum Unfit {
     #[error("protocol {0} has a helper, which takes no part in a run of several parts")]
     HelperInParts(&'static str),
     /// A side has too little memory.
-    #[error("the run may take {} of memory on the {role}'s side, more than `--memory` allows", Bytes(*needed))]
+    #[error("{}", self.text())]
     Memory {
         /// Whose.
         role: &'static str,
@@ -154,11 +155,27 @@ pub enum Unfit {
         needed: u64,
     },
     /// Base OTs are kept only among parties that follow the protocol.
-    #[error("kept base OTs are secure only if both sides follow the protocol (`--security semi-honest`)")]
+    #[error("{}", self.text())]
     KeptBaseOts,
 }
 
 impl Unfit {
+    /// What it says, with the options that it names as data.
+    pub fn text(&self) -> Text {
+        match self {
+            Unfit::Plan(error) => error.text(),
+            Unfit::Memory { role, needed } => text!(
+                "the run may take {} of memory on the {}'s side, more than `[memory]` allows",
+                Bytes(*needed).to_string(),
+                *role
+            ),
+            Unfit::KeptBaseOts => text!(
+                "kept base OTs are secure only if both sides follow the protocol (`[security semi-honest]`)"
+            ),
+            other => Text::words(other),
+        }
+    }
+
     /// Whether the protocol could be taken with `--security semi-honest`.
     pub fn is_of_security(&self) -> bool {
         matches!(self, Unfit::Plan(PlanError::Security { name, security: Security::Malicious })

@@ -28,6 +28,7 @@ use vesica_encode::parts::PartsError;
 use vesica_protocols::Phase;
 use vesica_spill::{Block, Bucket, Buckets, Directory, Fault as SpillFault, Label, Spill, SpillError};
 use vesica_table::{Input, Progress, Request, RowSink, Table, TableError};
+use vesica_text::{Text, text};
 
 use crate::words::error::{Error, Kind, REPORT_A_BUG, Side};
 use crate::words::memory::Bytes;
@@ -65,7 +66,7 @@ pub(crate) enum SpoolError {
         second: u64,
     },
     /// The table needs more memory.
-    #[error("`--memory` allows {}, and this table needs {} at least", Bytes(*budget), Bytes(*least))]
+    #[error("{}", self.text())]
     Budget {
         /// What would do.
         least: u64,
@@ -80,6 +81,21 @@ pub(crate) enum SpoolError {
     Cancelled,
 }
 
+impl SpoolError {
+    /// What it says, with the options that it names as data.
+    fn text(&self) -> Text {
+        match self {
+            SpoolError::Budget { least, budget } => text!(
+                "`[memory]` allows {}, and this table needs {} at least",
+                Bytes(*budget).to_string(),
+                Bytes(*least).to_string()
+            ),
+            SpoolError::Table(error) => error.text(),
+            other => Text::words(other),
+        }
+    }
+}
+
 impl Error {
     /// Keys could not be put on disk, or not be read again.
     pub(crate) fn spool(phase: Phase, error: &SpoolError) -> Self {
@@ -87,8 +103,8 @@ impl Error {
             SpoolError::Table(error) => return Error::table(phase, error),
             SpoolError::Cancelled => return Error::interrupted(phase),
             SpoolError::Budget { least, .. } => {
-                let remedy = format!("give `--memory` {}M or more", least.div_ceil(1 << 20));
-                return Error { phase, ..Error::usage(error.to_string(), remedy) };
+                let remedy = text!("give `[memory]` {}M or more", least.div_ceil(1 << 20));
+                return Error { phase, ..Error::usage(error.text(), remedy) };
             }
             SpoolError::Spill(error) => error.fault(),
             SpoolError::Items(_) | SpoolError::Parts(_) | SpoolError::Duplicate { .. } => SpillFault::Ours,
@@ -96,16 +112,16 @@ impl Error {
         let (kind, remedy) = match fault {
             SpillFault::Usage => (
                 Kind::Usage,
-                "name a directory on a disk with `--temp-dir`; or name this one, or leave out `--memory`",
+                "name a directory on a disk with `[temp-dir]`; or name this one, or leave out `[memory]`",
             ),
             SpillFault::Disk => (
                 Kind::Output,
-                "make room there, or name another directory with `--temp-dir`; or give more `--memory`, so that less \
-                 goes to disk; nothing was written here",
+                "make room there, or name another directory with `[temp-dir]`; or give more `[memory]`, so that less \
+                 goes to disk; {nothing was written here}",
             ),
             SpillFault::Ours => (Kind::Internal, REPORT_A_BUG),
         };
-        Error { side: Side::Ours, phase, kind, message: error.to_string(), remedy: remedy.into() }
+        Error { side: Side::Ours, phase, kind, message: error.text(), remedy: remedy.into() }
     }
 }
 

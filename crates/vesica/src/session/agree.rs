@@ -297,8 +297,8 @@ mod tests {
             for ended in with_other_table(receiver, sender) {
                 let error = crate::Error::session(Phase::Agree, &ended.unwrap_err());
                 assert_eq!(error.kind.exit_code(), 77);
-                assert!(error.message.contains("table of auto: mine "), "{error}");
-                assert!(error.remedy.contains("`--protocol` on both sides"), "{error}");
+                assert!(error.message.shell().contains("table of auto: mine "), "{error}");
+                assert!(error.remedy.shell().contains("`--protocol` on both sides"), "{error}");
             }
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use vesica_channel::{CancelToken, ChannelError, Span};
 use vesica_protocols::Phase;
+use vesica_text::text;
 
 use crate::words::error::{Error, Kind, Side};
 
@@ -62,29 +63,29 @@ fn passed(phase: Phase, limit: Duration) -> Error {
             Side::Ours,
             Kind::Input,
             "the input had not been read",
-            "check the program that writes the input, or give a longer `--deadline`; the partner has not been contacted",
+            "check the program that writes the input, or give a longer `[deadline]`{; the partner has not been contacted}",
         ),
         Phase::Connect => (
             Side::Partner,
             Kind::Partner,
             "the partner had not connected",
-            "ask the partner when it starts, then start both sides again; a longer `--deadline` lets the run take longer",
+            "{ask the partner} when it starts, then {start both sides again}; a longer `[deadline]` lets the run take longer",
         ),
         Phase::Write => (
             Side::Ours,
             Kind::Output,
             "the matching rows had not been written",
-            "the exchange was complete and the partner has ended well; start both sides again, with a longer `--deadline`; \
-             nothing was written here",
+            "{the exchange was complete and the partner has ended well; }{start both sides again}, with a longer `[deadline]`; \
+             {nothing was written here}",
         ),
         _ => (
             Side::Both,
             Kind::Partner,
             "the run was not complete",
-            "start both sides again, with a longer `--deadline`; nothing was written here",
+            "{start both sides again}, with a longer `[deadline]`; {nothing was written here}",
         ),
     };
-    let message = format!("{what} within {}, the `--deadline` of the whole run", Span(limit));
+    let message = text!("{} within {}, the `[deadline]` of the whole run", what, Span(limit).to_string());
     Error { side, phase, kind, message, remedy: remedy.into() }
 }
 
@@ -102,7 +103,7 @@ mod tests {
         let code = |phase| deadline.explain(Error::interrupted(phase)).kind.exit_code();
         assert_eq!([Phase::Read, Phase::Connect, Phase::Exchange, Phase::Write].map(code), [65, 69, 69, 74]);
         let error = deadline.explain(Error::interrupted(Phase::Blind));
-        assert!(error.message.contains("`--deadline`") && error.phase == Phase::Blind, "{error}");
+        assert!(error.message.shell().contains("`--deadline`") && error.phase == Phase::Blind, "{error}");
         let other = Error::usage("other", "other");
         assert_eq!(deadline.explain(other.clone()), other);
         parent.cancel();

@@ -4,6 +4,7 @@ use vesica_channel::codec::CodecError;
 use vesica_channel::{Channel as _, ChannelError};
 use vesica_net::Connection;
 use vesica_protocols::{self as protocols, Participant};
+use vesica_text::{Audience, Text, text};
 
 use crate::words::auto::PlanError;
 use crate::words::memory::{Budget, Bytes};
@@ -18,7 +19,7 @@ pub enum SessionError {
     #[error(transparent)]
     Channel(#[from] ChannelError),
     /// A message of the session does not decode.
-    #[error("the partner sent {what} that does not decode: {cause}")]
+    #[error("{}", self.text())]
     Decode {
         /// Which message.
         what: &'static str,
@@ -55,7 +56,7 @@ pub enum SessionError {
         most: u64,
     },
     /// The run may take more memory on this side than the limit.
-    #[error("this run may take {} of memory on this side, and {budget}", Bytes(*needed))]
+    #[error("{}", self.text())]
     TooLarge {
         /// The bound of what it takes.
         needed: u64,
@@ -76,7 +77,7 @@ pub enum SessionError {
     Protocol(#[from] protocols::Error),
     /// In a run of three: what went wrong between this process and that participant, who stands in the place of the
     /// partner.
-    #[error("{}", in_place_of_partner(.1, *.0))]
+    #[error("{}", self.text())]
     With(Participant, Box<SessionError>),
     /// The helper does not take part in the run.
     #[error("{0}")]
@@ -92,11 +93,27 @@ pub enum SessionError {
     Unconfirmed(&'static str),
 }
 
-fn in_place_of_partner(error: &SessionError, who: Participant) -> String {
-    error.to_string().replace("the partner", &format!("the {who}"))
-}
-
 impl SessionError {
+    /// What it says, with its options and whom it speaks of as data.
+    pub fn text(&self) -> Text {
+        match self {
+            SessionError::Channel(error) => error.text(),
+            SessionError::Decode { what, cause } => {
+                text!("{the partner} sent {} that does not decode: {}", *what, cause.to_string())
+            }
+            SessionError::Plan(error) => error.text(),
+            SessionError::TooLarge { needed, budget } => text!(
+                "this run may take {} of memory on this side, and {}",
+                Bytes(*needed).to_string(),
+                budget.text()
+            ),
+            SessionError::Parts(error) => error.text(),
+            SessionError::Protocol(error) => error.text(),
+            SessionError::With(who, error) => error.text().told(Audience::Three(who.name())),
+            other => Text::words(other),
+        }
+    }
+
     /// Says which participant of a run of three it was, if it is another process's fault.
     #[must_use]
     pub fn with(self, who: impl Into<Participant>) -> Self {

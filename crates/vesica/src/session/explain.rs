@@ -7,6 +7,7 @@ use vesica_net::relay::Refusal;
 use vesica_net::{NetError, RetryReason};
 use vesica_protocols::{Error as ProtocolError, Misuse, Participant, Phase, Security, Unsupported};
 use vesica_table::{Fault as TableFault, OutputFault, TableError};
+use vesica_text::{Audience, Text, text};
 
 use crate::session::SessionError;
 use crate::words::auto::{self, PlanError};
@@ -17,11 +18,11 @@ use crate::words::system::exhausted;
 use crate::words::terms;
 
 const ASK_THE_PARTNER: &str =
-    "ask the partner what their program said, then start both sides again; nothing was written here";
-const COMPARE_KEYS: &str = "compare the public keys with the partner over a channel you trust: each side's `--peer` is what \
+    "{ask the partner} what their program said, then {start both sides again}; {nothing was written here}";
+const COMPARE_KEYS: &str = "compare the public keys with {the partner} over a channel you trust: each side's `[peer]` is what \
      the other side's `vesica keygen` printed";
-const COMPARE_HELPERS_KEY: &str = "compare the public keys with the helper over a channel you trust: `--helper-key` is what its \
-     `vesica keygen` printed, and its two `--peer` are what the parties' printed";
+const COMPARE_HELPERS_KEY: &str = "compare the public keys with the helper over a channel you trust: `[helper-key]` is what its \
+     `vesica keygen` printed, and its two `[peer]` are what the parties' printed";
 
 /// Whether a protocol is marked insecure or broken, and so runs only where both sides allow it.
 fn is_insecure(name: &str) -> bool {
@@ -34,37 +35,26 @@ impl Error {
         if self.side == Side::Ours {
             return self;
         }
-        let name = format!("the {}", who.name());
-        let rename = |text: &str| {
-            let text = text.replace("the expected partner", &format!("the expected {}", who.name()));
-            text.replace("the partner", &name).replace("start both sides", "start all three sides")
-        };
         let side = if self.side == Side::Partner { Side::from(who) } else { self.side };
         let remedy = match who {
-            Participant::Helper if self.remedy == COMPARE_KEYS => COMPARE_HELPERS_KEY.to_owned(),
-            _ => rename(&self.remedy),
+            Participant::Helper if self.remedy == COMPARE_KEYS.into() => COMPARE_HELPERS_KEY.into(),
+            _ => self.remedy,
         };
-        Error { side, message: rename(&self.message), remedy, ..self }
+        Error { side, remedy, ..self }.told(Audience::Three(who.name()))
     }
 
     /// In a run through a relay, which may have ended the connection in the partner's place.
     pub(crate) fn through_relay(self, relay: Option<&str>) -> Self {
         let ended = self.side == Side::Partner && self.kind == Kind::Partner;
-        let Some(relay) = relay.filter(|_| ended) else { return self };
-        let remedy = self.remedy.replace("ask the partner", "ask the partner and whoever runs the relay");
-        let message = ["the partner closed the connection", "the partner fell silent"].iter().fold(
-            self.message,
-            |message, words| {
-                let both = words.replace("the partner", &format!("the partner, or the relay at {relay},"));
-                message.replace(words, &both)
-            },
-        );
-        Error { message, remedy, ..self }
+        match relay.filter(|_| ended) {
+            Some(relay) => self.told(Audience::Relayed(relay)),
+            None => self,
+        }
     }
 
     /// After the partner has ended well.
     pub(crate) fn seen_through(self) -> Self {
-        Error { remedy: format!("{SEEN_THROUGH}; no file was written here"), ..self }
+        Error { remedy: text!("{}; no file was written here", SEEN_THROUGH), ..self }
     }
 
     /// A failure of the table or of the rows' output. In the last phase the partner has ended well already.
@@ -74,7 +64,7 @@ impl Error {
         }
         let error = Error::log(phase, error);
         let remedy = match phase {
-            Phase::Write => format!("{}; {SEEN_THROUGH}", error.remedy),
+            Phase::Write => text!("{}; {}", error.remedy, SEEN_THROUGH),
             _ => error.remedy,
         };
         Error { remedy, ..error }
@@ -90,7 +80,7 @@ impl Error {
             }
             (None, TableFault::Input) => (
                 Kind::Input,
-                "correct the input or the options and run again; the partner has not been contacted",
+                "correct the input or the options and run again{; the partner has not been contacted}",
             ),
             (None, TableFault::Output) => (Kind::Output, output_remedy(error)),
             (None, TableFault::Ours) => (Kind::Internal, REPORT_A_BUG),
@@ -99,14 +89,14 @@ impl Error {
                 return Error { remedy, ..Error::interrupted(phase) };
             }
         };
-        Error { side: Side::Ours, phase, kind, message: error.to_string(), remedy: remedy.into() }
+        Error { side: Side::Ours, phase, kind, message: error.text(), remedy: remedy.into() }
     }
 
     /// An error of which only the system's words are left, if they say that the system has run out of something.
     pub(crate) fn short(phase: Phase, message: &str) -> Option<Self> {
         let number = message.rsplit_once("(os error ")?.1.split(')').next()?.parse().ok()?;
         let remedy = exhausted(&io::Error::from_raw_os_error(number))?.into();
-        Some(Error { side: Side::Ours, phase, kind: Kind::Resources, message: message.into(), remedy })
+        Some(Error { side: Side::Ours, phase, kind: Kind::Resources, message: Text::words(message), remedy })
     }
 
     pub(crate) fn channel(phase: Phase, error: &ChannelError) -> Self {
@@ -123,7 +113,7 @@ impl Error {
             NetFault::Ours => (Side::Ours, Kind::Internal),
         };
         let side = if error.is_of_relay() { Side::Relay } else { side };
-        let message = error.to_string();
+        let message = error.text();
         let local = matches!(
             error,
             NetError::Channel(ChannelError::System { .. })
@@ -131,7 +121,7 @@ impl Error {
                 | NetError::Unreachable { last: RetryReason::Other(_), .. }
                 | NetError::RelayUnreachable { last: RetryReason::Other(_), .. }
         );
-        if let Some(error) = Error::short(phase, &message).filter(|_| local) {
+        if let Some(error) = Error::short(phase, &message.shell()).filter(|_| local) {
             return error;
         }
         Error { side, phase, kind, message, remedy: net_remedy(error).into() }
@@ -141,62 +131,62 @@ impl Error {
         let kind = if side == Side::Ours { Kind::Usage } else { Kind::Refused };
         let remedy = match error {
             PlanError::Unknown(_) => {
-                "choose a protocol of this version on both sides, or leave the choice to `--protocol auto`"
+                "choose a protocol of this version{ on both sides}, or leave the choice to `[protocol auto]`"
             }
             PlanError::Security { name, .. } if is_insecure(name) => {
-                "leave out `--protocol`; it runs only with `--security semi-honest` and `--allow-insecure` on both sides"
+                "leave out `[protocol]`; it runs only with `[security semi-honest]` and `[allow-insecure]`{ on both sides}"
             }
             PlanError::Security { security: Security::SemiHonest, .. } => {
-                "leave out `--security semi-honest` on both sides, or name another protocol"
+                "leave out `[security semi-honest]`{ on both sides}, or name another protocol"
             }
             PlanError::Security { .. } => {
-                "leave out `--protocol`, or agree with the partner on `--security semi-honest` and give it on both sides"
+                "leave out `[protocol]`, or {agree with the partner on} `[security semi-honest]`{ and give it on both sides}"
             }
             PlanError::ResultSecurity(_) => {
-                "agree with the partner on `--security semi-honest` and give it on both sides: each side then trusts the other \
+                "{agree with the partner on} `[security semi-honest]`{ and give it on both sides}: each side then trusts the other \
                  to follow the protocol"
             }
             PlanError::Unsupported { what: Unsupported::Result { result, .. }, .. } => {
-                let remedy = format!(
-                    "leave out `--protocol`, or name one of these on both sides: {}",
+                let remedy = text!(
+                    "leave out `[protocol]`, or name one of these{ on both sides}: {}",
                     auto::giving(*result)
                 );
-                return Error { side, phase, kind, message: error.to_string(), remedy };
+                return Error { side, phase, kind, message: error.text(), remedy };
             }
             PlanError::Nothing(security) => match security {
                 Security::SemiHonest => {
                     "name a protocol that has them: `vesica protocols` shows what each offers"
                 }
                 Security::Malicious => {
-                    "name a protocol that has them (`vesica protocols` shows what each offers), or agree with the partner \
-                     on `--security semi-honest`"
+                    "name a protocol that has them (`vesica protocols` shows what each offers), or {agree with the partner \
+                     on} `[security semi-honest]`"
                 }
             },
             PlanError::AuditOfAuto | PlanError::Unsupported { what: Unsupported::Audit, .. } => {
-                let remedy = format!(
-                    "leave out `--audit-max`, or name one of these with `--protocol` on both sides: {}",
+                let remedy = text!(
+                    "leave out `[audit-max]`, or name one of these with `[protocol]`{ on both sides}: {}",
                     auto::audited()
                 );
-                return Error { side, phase, kind, message: error.to_string(), remedy };
+                return Error { side, phase, kind, message: error.text(), remedy };
             }
             PlanError::Unsupported { what: Unsupported::Digests { .. }, .. } => {
-                "give `--sigma` and one key of rule `int` or `ip`, or choose a protocol that takes any key"
+                "give `[sigma]` and one key of rule `int` or `ip`, or choose a protocol that takes any key"
             }
             PlanError::Unsupported { .. } => "leave the option out, or choose a protocol that offers it",
             PlanError::PaperNotAllowed => {
-                "leave out `--paper-parameters`, or give `--allow-insecure` on both sides"
+                "leave out `[paper-parameters]`, or give `[allow-insecure]`{ on both sides}"
             }
-            PlanError::VariantOfAuto => "name the protocol with `--protocol`",
-            PlanError::LearnsBoth(_) => "choose another protocol, or `--learns receiver`",
+            PlanError::VariantOfAuto => "name the protocol with `[protocol]`",
+            PlanError::LearnsBoth(_) => "choose another protocol, or `[learns receiver]`",
             PlanError::NotAllowed { .. } => {
-                "leave out `--protocol`, unless both of you accept what it reveals"
+                "leave out `[protocol]`, unless both of you accept what it reveals"
             }
         };
-        Error { side, phase, kind, message: error.to_string(), remedy: remedy.into() }
+        Error { side, phase, kind, message: error.text(), remedy: remedy.into() }
     }
 
     pub(crate) fn session(phase: Phase, error: &SessionError) -> Self {
-        let message = error.to_string();
+        let message = error.text();
         let (side, kind, remedy) = match error {
             SessionError::Channel(error) => return Error::channel(phase, error),
             SessionError::Plan(error) => return Error::plan(phase, Side::Both, error),
@@ -206,7 +196,7 @@ impl Error {
             SessionError::RefusedByHelper(_) => (
                 Side::Helper,
                 Kind::Refused,
-                "ask the helper what its program said, then start all three sides again; nothing was written here",
+                "ask the helper what its program said, then start all three sides again; {nothing was written here}",
             ),
             SessionError::PartiesDiffer(_) => (
                 Side::Both,
@@ -223,32 +213,32 @@ impl Error {
             SessionError::RefusedTerms => (
                 Side::Both,
                 Kind::Refused,
-                "install the same version of vesica on both sides, then compare the options",
+                "install the same version of vesica{ on both sides}, then compare the options",
             ),
             SessionError::OutOfLimits { .. } => (
                 Side::Both,
                 Kind::Refused,
-                "change the table, or the `--min-peer-rows` or `--max-peer-rows` of the side that set the limit",
+                "change the table, or the `[min-peer-rows]` or `[max-peer-rows]` of the side that set the limit",
             ),
             SessionError::TooLarge { .. } => (
                 Side::Ours,
                 Kind::Refused,
-                "agree on smaller tables; `--memory SIZE` lets this program use more memory; `--max-peer-rows` refuses \
+                "agree on smaller tables; `[memory SIZE]` lets this program use more memory; `[max-peer-rows]` refuses \
                  large tables earlier",
             ),
             SessionError::TooLargeForPartner { .. } => (
                 Side::Partner,
                 Kind::Refused,
-                "agree on smaller tables; or the partner gives `--memory SIZE` or uses a machine with more memory",
+                "agree on smaller tables; or the partner gives `[memory SIZE]` or uses a machine with more memory",
             ),
             SessionError::OtherRun(_) => {
-                (Side::Partner, Kind::Partner, "start both sides again; nothing was written here")
+                (Side::Partner, Kind::Partner, "{start both sides again}; {nothing was written here}")
             }
             SessionError::Decode { .. } => (Side::Partner, Kind::Protocol, ASK_THE_PARTNER),
             SessionError::Unconfirmed(_) => (
                 Side::Both,
                 Kind::Protocol,
-                "do not use a result of this run on either side; start both sides again",
+                "do not use a result of this run on either side; {start both sides again}",
             ),
         };
         Error { side, phase, kind, message, remedy: remedy.into() }
@@ -259,73 +249,77 @@ impl Error {
             PartsError::Link(error) => return Error::net(phase, error),
             PartsError::Disk(error) | PartsError::Engine(error) => return Error::clone(error),
             PartsError::Excluded(_) => {
-                (Side::Both, Kind::Refused, "leave out `--parts` on both sides, or the other option")
+                (Side::Both, Kind::Refused, "leave out `[parts]`{ on both sides}, or the other option")
             }
             PartsError::TooMany { .. } => (
                 Side::Both,
                 Kind::Refused,
-                "give a smaller `--parts`, or a larger `--max-parts` on the side that set the limit",
+                "give a smaller `[parts]`, or a larger `[max-parts]` on the side that set the limit",
             ),
             PartsError::Questions { .. } => (
                 Side::Both,
                 Kind::Refused,
-                "give a smaller `--parts` on both sides, or a larger `--max-peer-rows` on the side that set the limit: a \
+                "give a smaller `[parts]`{ on both sides}, or a larger `[max-peer-rows]` on the side that set the limit: a \
                  partner that cheats can ask about a key for each place in the parts",
             ),
             PartsError::Coin => (Side::Partner, Kind::Protocol, ASK_THE_PARTNER),
             PartsError::Differ(_) => (
                 Side::Both,
                 Kind::Protocol,
-                "do not use a result of this run on either side; start both sides again",
+                "do not use a result of this run on either side; {start both sides again}",
             ),
             PartsError::Missing { .. } | PartsError::Allowance { .. } => (
                 Side::Partner,
                 Kind::Partner,
-                "see that the network between the two sides keeps its connections, then start both sides again; \
-                 nothing was written here",
+                "see that the network between the two sides keeps its connections, then {start both sides again}; \
+                 {nothing was written here}",
             ),
             PartsError::Elsewhere(_) => (
                 Side::Both,
                 Kind::Partner,
                 "see that nothing between the two sides alters connections, or spreads them over several machines, \
-                 then start both sides again; nothing was written here",
+                 then {start both sides again}; {nothing was written here}",
             ),
-            PartsError::Key | PartsError::Split(_) => {
-                (Side::Ours, Kind::Internal, "start both sides again; if it happens twice, please report it")
-            }
+            PartsError::Key | PartsError::Split(_) => (
+                Side::Ours,
+                Kind::Internal,
+                "{start both sides again}; if it happens twice, please report it",
+            ),
         };
-        Error { side, phase, kind, message: error.to_string(), remedy: remedy.into() }
+        Error { side, phase, kind, message: error.text(), remedy: remedy.into() }
     }
 
     fn protocol(phase: Phase, error: &ProtocolError) -> Self {
-        let message = error.to_string();
+        let message = error.text();
         let (side, kind, remedy) = match error {
             ProtocolError::Channel(error) => return Error::channel(phase, error),
             ProtocolError::Cancelled => return Error::interrupted(phase),
             ProtocolError::With(who, error) => return Error::protocol(phase, error).with(*who),
             ProtocolError::PeerMisbehaved(_) => (Side::Partner, Kind::Protocol, ASK_THE_PARTNER),
-            ProtocolError::Chance(_) => {
-                (Side::Both, Kind::Internal, "start both sides again; if it happens twice, please report it")
-            }
+            ProtocolError::Chance(_) => (
+                Side::Both,
+                Kind::Internal,
+                "{start both sides again}; if it happens twice, please report it",
+            ),
             ProtocolError::PaperParameters(_) => {
-                (Side::Both, Kind::Internal, "start both sides again, or leave out `--paper-parameters`")
+                (Side::Both, Kind::Internal, "{start both sides again}, or leave out `[paper-parameters]`")
             }
             ProtocolError::AuditRefused { .. } => (
                 Side::Both,
                 Kind::Refused,
-                "both sides learnt only that; agree on a larger `--audit-max`, or compare smaller tables",
+                "both sides learnt only that; agree on a larger `[audit-max]`, or compare smaller tables",
             ),
             ProtocolError::BelowMinimum { .. } => (
                 Side::Both,
                 Kind::Refused,
-                "both sides learnt only that; compare larger tables. A smaller `--min-matches` shows more: agree on one only if the \
+                "both sides learnt only that; compare larger tables. A smaller `[min-matches]` shows more: agree on one only if the \
                  minimum was too high before you knew this",
             ),
             ProtocolError::Misuse(Misuse::TooManyItems { .. } | Misuse::TooManyKeys { .. }) => {
                 (Side::Both, Kind::Refused, "split the tables, and run the parts one after the other")
             }
             ProtocolError::Misuse(Misuse::TooManyMasks { .. }) => {
-                (Side::Both, Kind::Refused, "leave out `--variant` on both sides, or use smaller tables")
+                (Side::Both, Kind::Refused, "leave out `[variant]`{ on both sides}, or use smaller tables")
             }
             // `Misuse` and `Items`: a run checks before it calls a protocol.
             _ => (Side::Ours, Kind::Internal, REPORT_A_BUG),
@@ -377,7 +371,7 @@ fn output_remedy(error: &TableError) -> &'static str {
             "delete the old file, or name another one"
         }
         TableError::Output { fault: OutputFault::NoSpool { .. }, .. } => {
-            "set `TMPDIR` to a folder that you may write to, or name a file with `--output`"
+            "set `TMPDIR` to a folder that you may write to, or name a file with `[output]`"
         }
         TableError::Unencodable { .. } => "convert the input to UTF-8",
         _ => match source(error).map(io::Error::kind) {
@@ -399,54 +393,54 @@ fn net_remedy(error: &NetError) -> &'static str {
         NetError::BadAddress { .. } => "give the address as HOST:PORT",
         NetError::Bind { .. } => "choose another port or address, or stop the program that uses this one",
         NetError::PlaintextNotLoopback { .. } => {
-            "leave out `--insecure-plaintext`: TLS needs only a key on each side"
+            "leave out `[insecure-plaintext]`: TLS needs only a key on each side"
         }
         NetError::Unreachable { last: RetryReason::AnotherRun, .. } => {
-            "ask the partner when its other run ends, then start both sides again; `--timeout` lets you wait longer"
+            "{ask the partner} when its other run ends, then {start both sides again}; `[timeout]` lets you wait longer"
         }
         NetError::Unreachable { .. } => {
-            "check the address, that the partner has started with `--listen`, and that no firewall is between you; \
-             `--timeout` lets you wait longer"
+            "check the address, that {the partner} has started with `[listen]`, and that no firewall is between you; \
+             `[timeout]` lets you wait longer"
         }
         NetError::WrongPeer { .. } | NetError::RefusedByPeer { .. } => COMPARE_KEYS,
         NetError::NobodyCame { others, .. } if others.is_one_key() => COMPARE_KEYS,
         NetError::NobodyCame { others, .. } if others.other_key.is_some() => {
             "check that the partner connects to this address; if the key shown is the partner's, give it as \
-             `--peer`; `--timeout` lets you wait longer"
+             `[peer]`; `[timeout]` lets you wait longer"
         }
         NetError::NobodyCame { .. } => {
-            "check that the partner connects to this address, and that no firewall is between you; `--timeout` \
+            "check that the partner connects to this address, and that no firewall is between you; `[timeout]` \
              lets you wait longer"
         }
         NetError::PartyMissing { .. } => {
-            "check that both parties give this helper's address and key (`--helper`, `--helper-key`), and that the two \
-             `--peer` are what their `vesica keygen` printed; `--timeout` lets you wait longer"
+            "check that both parties give this helper's address and key (`[helper]`, `[helper-key]`), and that the two \
+             `[peer]` are what their `vesica keygen` printed; `[timeout]` lets you wait longer"
         }
         NetError::RelayUnreachable { .. } => {
-            "check `--via`, that `vesica relay` runs there, and that you may connect to it; `--timeout` lets you wait longer"
+            "check `[via]`, that `vesica relay` runs there, and that you may connect to it; `[timeout]` lets you wait longer"
         }
         NetError::NobodyAtRelay { .. } => {
-            "check that the partner has started, and that both sides give the same `--via` and `--run` and each other's \
-             `--peer`; `--timeout` lets you wait longer"
+            "check that the partner has started, and that both sides give the same `[via]` and `[run]` and each other's \
+             `[peer]`; `[timeout]` lets you wait longer"
         }
         NetError::NotARelay { .. } => {
-            "check `--via`: another program listens there, or the partner itself (then use `--connect`)"
+            "check `[via]`: another program listens there, or the partner itself (then use `[connect]`)"
         }
-        NetError::WrongRelay { .. } => "compare `--via-key` with the public key that `vesica relay` shows",
+        NetError::WrongRelay { .. } => "compare `[via-key]` with the public key that `vesica relay` shows",
         NetError::RefusedByRelay { refusal: Refusal::NotAllowed, .. } => {
-            "give your public key to whoever runs the relay, who allows it with `--allow`"
+            "give your public key to whoever runs the relay, who allows it with `[allow]`"
         }
         NetError::RefusedByRelay { refusal: Refusal::PartnerNotAllowed, .. } => {
-            "check `--peer`; whoever runs the relay has to allow the partner's public key, too (`--allow`)"
+            "check `[peer]`; whoever runs the relay has to allow the partner's public key, too (`[allow]`)"
         }
         NetError::RefusedByRelay { .. } => {
-            "install the same version of vesica on both sides and at the relay"
+            "install the same version of vesica{ on both sides} and at the relay"
         }
         NetError::Mispaired { .. } => "do not use this relay; ask whoever runs it",
         NetError::NotVesica { .. } => {
-            "check the address and port: another program listens there, or a `vesica relay` (then use `--via`)"
+            "check the address and port: another program listens there, or a `vesica relay` (then use `[via]`)"
         }
-        NetError::VersionMismatch { .. } => "install the same version of vesica on both sides",
+        NetError::VersionMismatch { .. } => "install the same version of vesica{ on both sides}",
         NetError::Channel(error) => channel_remedy(error),
         _ => REPORT_A_BUG,
     }
@@ -455,8 +449,8 @@ fn net_remedy(error: &NetError) -> &'static str {
 fn channel_remedy(error: &ChannelError) -> &'static str {
     match error {
         ChannelError::Silent { .. } => {
-            "check the partner's machine and the network between you, then start both sides again; nothing was \
-             written here"
+            "check {the partner}'s machine and the network between you, then {start both sides again}; {nothing was \
+             written here}"
         }
         ChannelError::Closed
         | ChannelError::Unanswered { .. }
@@ -467,7 +461,7 @@ fn channel_remedy(error: &ChannelError) -> &'static str {
         | ChannelError::PeerFinished
         | ChannelError::LeftoverData
         | ChannelError::Codec(_) => ASK_THE_PARTNER,
-        ChannelError::Damaged { .. } => "check the network between you, then start both sides again",
+        ChannelError::Damaged { .. } => "check the network between you, then {start both sides again}",
         _ => REPORT_A_BUG,
     }
 }
@@ -515,7 +509,8 @@ mod tests {
         let error = Error::session(Phase::Agree, &SessionError::Protocol(masks.into()));
         assert_eq!((error.side, error.kind.exit_code()), (Side::Both, 77));
         assert!(
-            error.message.contains("variant no-hashing of ot-psi") && error.remedy.contains("`--variant`")
+            error.message.shell().contains("variant no-hashing of ot-psi")
+                && error.remedy.shell().contains("`--variant`")
         );
     }
 

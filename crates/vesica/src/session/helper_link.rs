@@ -8,6 +8,7 @@ use rand_core::CryptoRng;
 use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_net::{Address, Connection, ConnectionSecurity, Identity, Options, PublicKey, meet};
 use vesica_protocols::{Participant, Phase, Progress};
+use vesica_text::text;
 
 use crate::session::Agreed;
 use crate::session::helper::{self, Request};
@@ -44,13 +45,14 @@ impl HelperLink {
         match (self, needed) {
             (HelperLink::None, true) => Err(Error::usage(
                 format!("protocol {protocol} needs a helper, and none is named"),
-                "give `--helper ADDR` and `--helper-key PUBKEY` of a third party that runs `vesica assist`",
+                "give `[helper ADDR]` and `[helper-key PUBKEY]` of a third party that runs `vesica assist`",
             )),
             (HelperLink::At(..) | HelperLink::Here(_), false) => Err(Error::usage(
-                format!(
-                    "`--helper` is for a protocol that has a helper, and `--protocol {protocol}` has none"
+                text!(
+                    "`[helper]` is for a protocol that has a helper, and `[protocol {}]` has none",
+                    protocol.to_string()
                 ),
-                "leave out `--helper`, or give `--protocol server-aided --security semi-honest`",
+                "leave out `[helper]`, or give `[protocol server-aided] [security semi-honest]`",
             )),
             _ => Ok(()),
         }
@@ -113,12 +115,12 @@ fn joined_at(
         let on_event = &mut |event| reporter.net_event_of("the helper", &event);
         let mut helper = meet(address, &security, request, options, rng, on_event)
             .map_err(|error| Error::net(Phase::Helper, &error).with(Participant::Helper))?;
-        reporter.notice("the helper is there; waiting for the partner to turn to it".into());
+        reporter.notice("the helper is there; waiting for the partner to turn to it");
         helper.cancel_on(&options.cancel);
         match helper::join(&mut helper) {
             Ok(()) => return Ok(Some(helper)),
             Err(_) if helper.was_declined() && Instant::now() < until => {
-                reporter.notice("the helper helps in another run of the same parties; trying again".into());
+                reporter.notice("the helper helps in another run of the same parties; trying again");
                 let slept = options.cancel.sleep(PAUSE);
                 slept.map_err(|error| Error::channel(Phase::Helper, &error))?;
             }

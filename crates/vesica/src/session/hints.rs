@@ -1,56 +1,61 @@
 //! Hints for a result that is correct and probably not what the user meant.
 
 use vesica_protocols::{Learns, ResultKind};
+use vesica_text::{Text, text};
 
 use crate::words::report::Sizes;
 use crate::words::settings::{PadTo, Settings};
 
 /// Hints where a result shows more than its options seem to promise.
-pub(crate) fn of_options(settings: &Settings) -> Vec<String> {
+pub(crate) fn of_options(settings: &Settings) -> Vec<Text> {
     let mut hints = Vec::new();
     let sums = matches!(settings.result.kind(), ResultKind::Sums { .. });
     if sums && settings.learns == Learns::Both {
         hints.push(
-            "WARNING: the sender learns the sums, too (`--learns both`). A sender that chooses its values, such as powers \
+            "WARNING: the sender learns the sums, too (`[learns both]`). A sender that chooses its values, such as powers \
              of two, reads from a sum which keys match"
-                .to_owned(),
+                .into(),
         );
     }
     if settings.result.noise.is_some() && !matches!(settings.pad_to, Some(PadTo::Exactly(_))) {
         hints.push(
             "the partner learns without noise how many keys this side has, so it sees a key that was added or removed \
-             since another run. `--pad-to N`, with one N for all runs, hides that"
-                .to_owned(),
+             since another run. `[pad-to N]`, with one N for all runs, hides that"
+                .into(),
         );
     }
     hints
 }
 
 /// A hint where every row was left out, or where nothing matches. `matching` keys are none before the result is known.
-pub(crate) fn of(sizes: &Sizes, matching: Option<u64>) -> Option<String> {
+pub(crate) fn of(sizes: &Sizes, matching: Option<u64>) -> Option<Text> {
     let Sizes { rows, items, nulls, invalid, peer_items, .. } = *sizes;
     match matching {
-        None if rows > 0 && items == 0 => Some(format!(
-            "all {rows} rows were left out: {nulls} with an empty key, {invalid} with an invalid one; are the column and \
-             the rule right? `vesica inspect` shows what is wrong with the keys"
+        None if rows > 0 && items == 0 => Some(text!(
+            "all {} rows were left out: {} with an empty key, {} with an invalid one; are the column and the rule right? \
+             `vesica inspect` shows what is wrong with the keys",
+            rows,
+            nulls,
+            invalid
         )),
-        None if rows == 0 => Some("our table has no rows".to_owned()),
-        Some(0) if items > 0 && peer_items == Some(0) => Some("the partner's table has no keys".to_owned()),
+        None if rows == 0 => Some("our table has no rows".into()),
+        Some(0) if items > 0 && peer_items == Some(0) => Some("the partner's table has no keys".into()),
         Some(0) if items > 0 => Some(
             "no key in common: do both sides write their keys in the same form, and name their columns in the same order? \
              Compare what `vesica inspect` shows on each side"
-                .to_owned(),
+                .into(),
         ),
         _ => None,
     }
 }
 
 /// A hint where the sender's payload of that many matching rows is none.
-pub(crate) fn undecodable(rows: u64) -> String {
+pub(crate) fn undecodable(rows: u64) -> Text {
     let rows = if rows == 1 { "1 matching row".to_owned() } else { format!("{rows} matching rows") };
-    format!(
-        "the partner's payload of {rows} does not decode, so the fields that it should fill are empty. It has no part in \
-         which rows match. The partner's program was changed, or has a fault: ask the partner"
+    text!(
+        "the partner's payload of {} does not decode, so the fields that it should fill are empty. It has no part in \
+         which rows match. The partner's program was changed, or has a fault: {ask the partner}",
+        rows
     )
 }
 
@@ -73,9 +78,9 @@ mod tests {
         let both = hints(|settings| {
             (settings.result.result, settings.learns) = (ResultChoice::Sum, Learns::Both);
         });
-        assert!(both.len() == 1 && both[0].contains("`--learns both`"), "{both:?}");
+        assert!(both.len() == 1 && both[0].shell().contains("`--learns both`"), "{both:?}");
         let noise = hints(|settings| settings.result.noise = Noise::of_thousandths(5));
-        assert!(noise.len() == 1 && noise[0].contains("`--pad-to N`"), "{noise:?}");
+        assert!(noise.len() == 1 && noise[0].shell().contains("`--pad-to N`"), "{noise:?}");
         assert!(
             !hints(|settings| {
                 (settings.result.noise, settings.pad_to) =
@@ -95,7 +100,7 @@ mod tests {
     #[test]
     fn a_hint_is_given_where_a_result_is_empty() {
         let sizes = |rows, items, nulls, invalid| Sizes { rows, items, nulls, invalid, ..Sizes::default() };
-        let hint = |sizes, items: Option<u64>| of(&sizes, items);
+        let hint = |sizes, items: Option<u64>| of(&sizes, items).map(|hint| hint.shell());
         let out = hint(sizes(9, 0, 2, 7), None).unwrap();
         assert!(
             out.starts_with("all 9 rows were left out: 2 with an empty key, 7 with an invalid one"),

@@ -4,6 +4,7 @@ use rand_core::CryptoRng;
 use vesica_encode::items::Items;
 use vesica_net::PublicKey;
 use vesica_protocols::{Learns, Phase, Role};
+use vesica_text::text;
 
 use crate::session::base_ots::file::CacheFile;
 use crate::session::helper_link::HelperLink;
@@ -46,22 +47,22 @@ pub(crate) fn prepare(
     let limits = settings.limits;
     if limits.min_peer_rows > limits.max_peer_rows {
         return Err(Error::usage(
-            "`--min-peer-rows` is above `--max-peer-rows`",
-            "give a `--min-peer-rows` that is not above `--max-peer-rows`",
+            "`[min-peer-rows]` is above `[max-peer-rows]`",
+            "give a `[min-peer-rows]` that is not above `[max-peer-rows]`",
         ));
     }
     check_parts(settings)?;
     if settings.match_id && settings.learns != Learns::Both {
-        let message = "`--match-id` numbers the matching rows of both sides, and only one side learns them";
+        let message = "`[match-id]` numbers the matching rows of both sides, and only one side learns them";
         return Err(Error::usage(
             message,
-            "agree with the partner on `--learns both`, or leave `--match-id` out",
+            "{agree with the partner on} `[learns both]`, or leave `[match-id]` out",
         ));
     }
     let terms = Terms::new(role, settings, rules);
     let terms = terms.with_base_ots(local.cache_state()).with_helper(local.helper.term());
     if let Some(what) = terms.not_in_parts().filter(|_| settings.parts > 1) {
-        let message = format!("`--parts` does not go together with {what}");
+        let message = text!("`[parts]` does not go together with {}", what);
         return Err(Error::usage(message, "leave out one of the two"));
     }
     if terms.fit() {
@@ -76,12 +77,12 @@ fn check_parts(settings: &Settings) -> Result<(), Error> {
     let (parts, most) = (settings.parts, settings.limits.max_parts.unwrap_or(parts::MOST));
     if !(1..=parts::MOST).contains(&parts) || !(1..=parts::MOST).contains(&most) {
         let message = format!("a run has 1 to {} parts", parts::MOST);
-        return Err(Error::usage(message, "give another `--parts` or `--max-parts`"));
+        return Err(Error::usage(message, "give another `[parts]` or `[max-parts]`"));
     }
     if parts > most {
         return Err(Error::usage(
-            format!("`--parts {parts}` is above `--max-parts {most}`"),
-            "give a `--parts` that is not above `--max-parts`",
+            text!("`[parts {}]` is above `[max-parts {}]`", parts, most),
+            "give a `[parts]` that is not above `[max-parts]`",
         ));
     }
     Ok(())
@@ -94,8 +95,8 @@ pub(crate) fn pad(items: &mut Items, settings: &Settings, rng: &mut dyn CryptoRn
         return Ok(());
     }
     items.pad(size, rng).map_err(|error| {
-        let remedy = "give a smaller `--pad-to`, or leave it out";
-        Error { phase: Phase::Read, ..Error::usage(format!("`--pad-to`: {error}"), remedy) }
+        let remedy = "give a smaller `[pad-to]`, or leave it out";
+        Error { phase: Phase::Read, ..Error::usage(text!("`[pad-to]`: {}", error.to_string()), remedy) }
     })
 }
 
@@ -103,8 +104,8 @@ pub(crate) fn pad(items: &mut Items, settings: &Settings, rng: &mut dyn CryptoRn
 pub(crate) fn padded(items: usize, settings: &Settings) -> Result<usize, Error> {
     let Some(pad_to) = settings.pad_to else { return Ok(items) };
     pad_to.size(items).ok_or_else(|| {
-        let message = format!("the table has {items} different keys, more than `--pad-to` allows");
-        let remedy = "give a larger `--pad-to`, or `--pad-to pow2`";
+        let message = text!("the table has {} different keys, more than `[pad-to]` allows", items);
+        let remedy = "give a larger `[pad-to]`, or `[pad-to pow2]`";
         Error { phase: Phase::Read, ..Error::usage(message, remedy) }
     })
 }

@@ -13,6 +13,7 @@ use vesica_net::{
 use vesica_protocols::registry::Security;
 use vesica_protocols::{Phase, Role};
 use vesica_table::shown_path;
+use vesica_text::{Text, text};
 use zeroize::Zeroize;
 
 use crate::session::base_ots::file::CacheFile;
@@ -31,13 +32,13 @@ pub(crate) const MOST_RELAYS: usize = 16;
 
 const ASK: &str =
     "give the line that the partner's `vesica keygen` printed, or `@FILE` with a file that holds it";
-const ASK_HELPER: &str = "give `--helper HOST:PORT`, where `vesica assist` listens, and as `--helper-key` the line that the helper's \
+const ASK_HELPER: &str = "give `[helper HOST:PORT]`, where `vesica assist` listens, and as `[helper-key]` the line that the helper's \
      `vesica keygen` printed";
 const ASK_RELAY: &str =
-    "give `--via HOST:PORT`, where `vesica relay` listens, and as `--via-key` the public key that it shows";
+    "give `[via HOST:PORT]`, where `vesica relay` listens, and as `[via-key]` the public key that it shows";
 const EXPOSED: &str = "let only its owner read it (`chmod 600`), or its owner and a group of this process (`chmod 640`), as in \
                        containers";
-const MAKE: &str = "name the identity with `--identity`, or make one with `vesica keygen`";
+const MAKE: &str = "name the identity with `[identity]`, or make one with `vesica keygen`";
 
 /// How the partner is found and known.
 pub struct Partner {
@@ -64,7 +65,7 @@ impl Partner {
     /// A partner that proves to have the key `peer`; the connection is encrypted.
     pub fn authenticated(address: Address, identity: Identity, peer: PublicKey) -> Result<Self, Error> {
         if *identity.public_key() == peer {
-            return Err(Error::usage("`--peer` is this side's own public key", ASK));
+            return Err(Error::usage("`[peer]` is this side's own public key", ASK));
         }
         Ok(Partner { address, keys: Some((identity, peer)), keep_base_ots: None, helper: None })
     }
@@ -93,14 +94,14 @@ impl Partner {
         let helper = match (helper, key) {
             (None, None) => return Ok(self),
             (Some(helper), Some(key)) => HelperAddress { address: helper.to_owned(), key: helper_key(key)? },
-            _ => return Err(Error::usage("`--helper` and `--helper-key` belong together", ASK_HELPER)),
+            _ => return Err(Error::usage("`[helper]` and `[helper-key]` belong together", ASK_HELPER)),
         };
         let known = |(identity, peer): &(Identity, PublicKey)| {
             *identity.public_key() == helper.key || *peer == helper.key
         };
         if self.keys.as_ref().is_some_and(known) {
             return Err(Error::usage(
-                "`--helper-key` is the public key of one of the two parties",
+                "`[helper-key]` is the public key of one of the two parties",
                 ASK_HELPER,
             ));
         }
@@ -129,8 +130,8 @@ impl Partner {
         match &self.keys {
             Some((identity, _)) => Ok(HelperLink::At(address, Box::new(identity.clone()), helper.key)),
             None => Err(Error::usage(
-                "`--helper` needs parties whose keys are known, and `--insecure-plaintext` uses no keys",
-                "leave out `--insecure-plaintext`: TLS needs only a key on each side",
+                "`[helper]` needs parties whose keys are known, and `[insecure-plaintext]` uses no keys",
+                "leave out `[insecure-plaintext]`: TLS needs only a key on each side",
             )),
         }
     }
@@ -140,14 +141,14 @@ impl Partner {
         let Some(path) = &self.keep_base_ots else { return Ok(None) };
         let Some((identity, peer)) = &self.keys else {
             return Err(Error::usage(
-                "`--keep-base-ots` needs a partner whose key is known, and `--insecure-plaintext` uses no keys",
-                "leave out `--keep-base-ots` or `--insecure-plaintext`",
+                "`[keep-base-ots]` needs a partner whose key is known, and `[insecure-plaintext]` uses no keys",
+                "leave out `[keep-base-ots]` or `[insecure-plaintext]`",
             ));
         };
         if security != Security::SemiHonest {
             return Err(Error::usage(
-                "`--keep-base-ots` is secure only if both sides follow the protocol (`--security semi-honest`)",
-                "leave out `--keep-base-ots`, or agree with the partner on `--security semi-honest` and give it on both sides",
+                "`[keep-base-ots]` is secure only if both sides follow the protocol (`[security semi-honest]`)",
+                "leave out `[keep-base-ots]`, or {agree with the partner on} `[security semi-honest]`{ and give it on both sides}",
             ));
         }
         CacheFile::open(path, role, *identity.public_key(), *peer).map(Some)
@@ -200,8 +201,8 @@ pub fn address(listen: Option<&str>, connect: Option<&str>) -> Result<Address, E
         (Some(text), None) if text.starts_with(':') => Ok(Address::Listen(format!("0.0.0.0{text}"))),
         (Some(text), None) => Ok(Address::Listen(text.to_owned())),
         (None, Some(text)) => Ok(Address::Connect(text.to_owned())),
-        (None, None) => Err(Error::usage("no address", "give `--listen`, `--connect` or `--via`")),
-        (Some(_), Some(_)) => Err(Error::usage("two addresses", "give either `--listen` or `--connect`")),
+        (None, None) => Err(Error::usage("no address", "give `[listen]`, `[connect]` or `[via]`")),
+        (Some(_), Some(_)) => Err(Error::usage("two addresses", "give either `[listen]` or `[connect]`")),
     }
 }
 
@@ -230,24 +231,24 @@ impl AddressOptions<'_> {
             return address(self.listen, self.connect);
         }
         if self.via.is_empty() && self.listen.or(self.connect).is_some() {
-            let option = if self.run.is_some() { "--run" } else { "--via-key" };
+            let option = Text::option(if self.run.is_some() { "run" } else { "via-key" });
             return Err(Error::usage(
-                format!("`{option}` goes with `--via` only"),
-                "leave it out, or meet the partner at a relay with `--via` and `--via-key`",
+                text!("`{}` goes with `[via]` only", option),
+                "leave it out, or meet the partner at a relay with `[via]` and `[via-key]`",
             ));
         }
         if self.listen.or(self.connect).is_some() {
             return Err(Error::usage(
-                "`--via` takes the place of `--listen` and `--connect`, and one of them is given too",
-                "give `--via HOST:PORT` and `--via-key PUBKEY` alone, on both sides",
+                "`[via]` takes the place of `[listen]` and `[connect]`, and one of them is given too",
+                "give `[via HOST:PORT]` and `[via-key PUBKEY]` alone{, on both sides}",
             ));
         }
         if self.via.len() != self.via_keys.len() {
-            return Err(Error::usage("`--via` and `--via-key` belong together", ASK_RELAY));
+            return Err(Error::usage("`[via]` and `[via-key]` belong together", ASK_RELAY));
         }
         if self.via.len() > MOST_RELAYS {
-            let message = format!("`--via` names more than {MOST_RELAYS} relays");
-            return Err(Error::usage(message, "give fewer relays, the same ones on both sides"));
+            let message = text!("`[via]` names more than {} relays", MOST_RELAYS);
+            return Err(Error::usage(message, "give fewer relays, the same ones{ on both sides}"));
         }
         let relays = self.via.iter().zip(self.via_keys).map(|(relay, key)| relay_address(relay, key));
         let mut relays = relays.collect::<Result<Vec<_>, Error>>()?.into_iter();
@@ -269,7 +270,7 @@ fn relay_address(relay: &str, key: &str) -> Result<RelayAddress, Error> {
 
 /// The partner's public key: the text itself, or `@FILE` that holds it.
 pub fn peer_key(argument: &str) -> Result<PublicKey, Error> {
-    read_key(argument).map_err(|message| Error::usage(message, ASK))
+    named_key("peer", argument, ASK)
 }
 
 /// The helper's public key, in the same forms.
@@ -278,18 +279,19 @@ fn helper_key(argument: &str) -> Result<PublicKey, Error> {
 }
 
 /// A public key that another option has, in the same forms.
-pub(crate) fn named_key(option: &str, argument: &str, remedy: &str) -> Result<PublicKey, Error> {
-    let named = |message: String| Error::usage(message.replace("`--peer", &format!("`--{option}")), remedy);
-    read_key(argument).map_err(named)
-}
-
-fn read_key(argument: &str) -> Result<PublicKey, String> {
+pub(crate) fn named_key(
+    option: &'static str,
+    argument: &str,
+    remedy: &'static str,
+) -> Result<PublicKey, Error> {
+    let wrong = |value: Option<String>, why: Text| {
+        let option = value.map_or(Text::option(option), |value| Text::option_with(option, value));
+        Error::usage(text!("`{}`: {}", option, why), remedy)
+    };
     let file = argument.strip_prefix('@').unwrap_or(argument);
     if argument.contains(PRIVATE) || is_private(Path::new(file)) {
-        return Err(
-            "`--peer`: THIS IS A PRIVATE KEY. Keep it secret: anybody who has it can pose as its owner"
-                .to_owned(),
-        );
+        let why = "THIS IS A PRIVATE KEY. Keep it secret: anybody who has it can pose as its owner";
+        return Err(wrong(None, why.into()));
     }
     let Some(path) = argument.strip_prefix('@') else {
         let hint = if Path::new(argument).exists() {
@@ -297,11 +299,12 @@ fn read_key(argument: &str) -> Result<PublicKey, String> {
         } else {
             String::new()
         };
-        return argument.trim().parse().map_err(|error| format!("`--peer`: {error}{hint}"));
+        let key = argument.trim().parse();
+        return key.map_err(|error| wrong(None, text!("{}{}", Text::words(error), hint)));
     };
     let key = read_small(path, PUBLIC_KEY_FILE)
         .and_then(|text| text.trim().parse().map_err(|error| format!("{error}")));
-    key.map_err(|error| format!("`--peer @{}`: {error}", shown_path(Path::new(path))))
+    key.map_err(|why| wrong(Some(format!("@{}", shown_path(Path::new(path)))), why.into()))
 }
 
 /// What a file with a private key has in its first line.
@@ -338,7 +341,7 @@ pub fn default_identity() -> Result<PathBuf, Error> {
     path.ok_or_else(|| {
         Error::usage(
             system::NO_CONFIG_FOLDER,
-            "name the identity with `--identity` (`--output` for `vesica keygen`)",
+            "name the identity with `[identity]` (`[output]` for `vesica keygen`)",
         )
     })
 }
@@ -346,7 +349,7 @@ pub fn default_identity() -> Result<PathBuf, Error> {
 /// Makes an identity in a new file, the [default one](default_identity) if none is named. Never overwrites one.
 pub fn make_identity(path: Option<&Path>) -> Result<(PathBuf, PublicKey), Error> {
     let refused = |message: String| {
-        Error::usage(message, "name a file in a folder that you may write to, with `--output`")
+        Error::usage(message, "name a file in a folder that you may write to, with `[output]`")
     };
     let place = path.map_or_else(default_identity, |path| Ok(path.to_owned()))?;
     if path.is_none()
@@ -361,7 +364,10 @@ pub fn make_identity(path: Option<&Path>) -> Result<(PathBuf, PublicKey), Error>
             let known = Identity::load(&place)
                 .map(|identity| format!("\n  its public key is {}", identity.public_key()));
             let message = format!("{error}{}", known.unwrap_or_default());
-            let remedy = "name another file with `--output`, or use this identity; `vesica pubkey` prints its public key";
+            let remedy = text!(
+                "name another file with `[output]`, or use this identity; {} its public key",
+                Text::in_python("`vesica pubkey` prints", "`vesica.public_key` returns")
+            );
             Err(Error::usage(message, remedy))
         }
         Err(error) => Err(refused(error.to_string())),
@@ -404,13 +410,13 @@ mod tests {
         ];
         assert!(wrong.iter().all(|place| place.address().is_err()));
         let url = AddressOptions { via: &["tcp://a:1".to_owned()], ..place }.address().unwrap_err();
-        assert!(url.message.contains("tcp://"), "{url}");
+        assert!(url.message.shell().contains("tcp://"), "{url}");
     }
 
     #[test]
     fn an_address_is_no_url() {
         let error = address(None, Some("http://partner.example:7400/")).unwrap_err();
-        assert!(error.remedy.contains("`partner.example:7400`"), "{error}");
+        assert!(error.remedy.shell().contains("`partner.example:7400`"), "{error}");
         assert!(address(Some("tcp://:7400"), None).is_err());
     }
 
@@ -422,7 +428,7 @@ mod tests {
         let (path, text) = (path.display().to_string(), fs::read_to_string(&path).unwrap());
         for argument in [path.clone(), format!("@{path}"), text.clone()] {
             let error = peer_key(&argument).unwrap_err();
-            assert!(error.message.contains("THIS IS A PRIVATE KEY"), "{error}");
+            assert!(error.message.shell().contains("THIS IS A PRIVATE KEY"), "{error}");
             let secret = text.lines().nth(1).unwrap();
             assert!(!error.to_string().contains(secret));
         }
@@ -433,6 +439,6 @@ mod tests {
         let identity = Identity::generate().unwrap();
         let (key, address) = (*identity.public_key(), Address::Connect("a:1".into()));
         let error = Partner::authenticated(address, identity, key).err().unwrap();
-        assert!(error.message.contains("own public key"), "{error}");
+        assert!(error.message.shell().contains("own public key"), "{error}");
     }
 }

@@ -15,11 +15,12 @@ use vesica_channel::{CancelToken, Digests, Meter, Traffic};
 use vesica_net::{Connection, NetEvent, PublicKey};
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role, Step};
 use vesica_table::{Output, TableReport, shown_path};
+use vesica_text::{Text, text};
 
 use crate::session::Agreed;
 use crate::session::hints;
 use crate::session::progress::Course;
-use crate::session::strangers::Strangers;
+use crate::session::strangers::{Dropped, Strangers};
 use crate::words::base_ots::CacheState;
 use crate::words::ended::{Ended, RunResult};
 use crate::words::error::Error;
@@ -205,15 +206,15 @@ impl<'a> Reporter<'a> {
     }
 
     /// A line for the screen.
-    pub(crate) fn notice(&self, message: String) {
+    pub(crate) fn notice(&self, message: impl Into<Text>) {
+        let message = message.into();
         (self.on_event)(&Event::Notice { message });
     }
 
     /// The input is a stream that has given no data for a while.
     pub(crate) fn quiet_input(&self, input: &Path) {
         let input = if input.as_os_str() == "-" { "standard input".into() } else { shown_path(input) };
-        let message = format!("no data from {input} yet; waiting for the program that writes it");
-        (self.on_event)(&Event::Notice { message });
+        self.notice(format!("no data from {input} yet; waiting for the program that writes it"));
     }
 
     pub(crate) fn net_event(&self, event: &NetEvent) {
@@ -237,14 +238,14 @@ impl<'a> Reporter<'a> {
             }
             NetEvent::StrangerDropped { from, reason } => {
                 let line = self.state().strangers.message(*from, reason, Instant::now());
-                let Some(line) = line else { return };
-                line.replace("the partner", awaited)
+                let Some(Dropped { what, rest }) = line else { return };
+                format!("{what}; still waiting for {awaited}{rest}")
             }
             NetEvent::AtRelay { relay } => format!("at the relay {relay}; waiting for {awaited}"),
             // `connected` sends the rest.
             _ => return,
         };
-        (self.on_event)(&Event::Notice { message });
+        self.notice(message);
     }
 
     pub(crate) fn connected(&self, channel: &Connection) {
@@ -284,7 +285,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// Sends a hint at once, and keeps it for the report.
-    fn keep(&self, hint: String) {
+    fn keep(&self, hint: Text) {
         self.state().report.hints.push(hint.clone());
         self.notice(hint);
     }
@@ -295,13 +296,12 @@ impl<'a> Reporter<'a> {
             && let Some(room) = output.room()
             && room < bytes
         {
-            let message = format!(
+            self.notice(format!(
                 "{}: {} are free there, and the input has {}; the rows will not fit if all of them match",
                 output.name(),
                 Amount(room),
                 Amount(bytes)
-            );
-            (self.on_event)(&Event::Notice { message });
+            ));
         }
     }
 
@@ -359,13 +359,12 @@ impl<'a> Reporter<'a> {
     /// Shows which protocol runs, and how secure it is.
     fn announce(&self, agreed: &Agreed, security: &str, keeps_base_ots: bool) {
         let (entry, level) = (agreed.protocol, agreed.parameters.level);
-        let notice = |message| (self.on_event)(&Event::Notice { message });
-        notice(format!("protocol {}: {}", entry.name, agreed.reason));
+        self.notice(format!("protocol {}: {}", entry.name, agreed.reason));
         if agreed.parts != Parts::ONE {
             let (parts, keys) = (agreed.parts.count(), agreed.played().of(agreed.role()));
-            notice(format!("parts: {parts}, each padded to {keys} of our keys"));
+            self.notice(format!("parts: {parts}, each padded to {keys} of our keys"));
         }
-        notice(match (entry.needs_allow_insecure(), security) {
+        self.notice(match (entry.needs_allow_insecure(), security) {
             (true, _) => {
                 format!("WARNING: {} is {}. It reveals {}", entry.name, entry.status.name(), entry.leakage)
             }
@@ -378,28 +377,28 @@ impl<'a> Reporter<'a> {
             self.questions(agreed, 0);
         }
         if entry.has_helper() {
-            notice(
+            self.notice(
                 "helper: it learns both sizes and how many keys match; if it works with the partner, the two of them can \
-                 learn our keys"
-                    .into(),
+                 learn our keys",
             );
         }
         if level < DEFAULT_LEVEL {
-            notice(format!(
-                "WARNING: level {level} is only for comparison with the papers: 2^{level} steps are within reach; \
-                 without `--level` a run has level {DEFAULT_LEVEL}"
+            self.notice(text!(
+                "WARNING: level {} is only for comparison with the papers: 2^{} steps are within reach; without `[level]` a \
+                 run has level {}",
+                level,
+                level,
+                DEFAULT_LEVEL
             ));
         }
         if keeps_base_ots {
-            notice(format!("base OTs: {}", agreed.base_ots));
+            self.notice(text!("base OTs: {}", agreed.base_ots.text()));
         }
     }
 
     /// The run failed, and the kept base OTs that it used were removed.
     pub(crate) fn forgot_base_ots(&self) {
-        let message =
-            "the kept base OTs were removed, since the run failed; the next run makes new ones".into();
-        (self.on_event)(&Event::Notice { message });
+        self.notice("the kept base OTs were removed, since the run failed; the next run makes new ones");
     }
 
     /// Both sides have confirmed the run.

@@ -10,6 +10,12 @@ const BY_NAME: u32 = 10;
 /// How often there is a message about those after them.
 const EVERY: Duration = Duration::from_secs(60);
 
+/// A message about strangers: before and behind who is still waited for.
+pub(crate) struct Dropped {
+    pub(crate) what: String,
+    pub(crate) rest: &'static str,
+}
+
 /// Strangers so far.
 #[derive(Default)]
 pub(crate) struct Strangers {
@@ -25,14 +31,13 @@ impl Strangers {
         from: SocketAddr,
         reason: &StrangerReason,
         now: Instant,
-    ) -> Option<String> {
+    ) -> Option<Dropped> {
         let last = *self.last.get_or_insert(now);
         if self.named < BY_NAME {
             (self.named, self.last) = (self.named + 1, Some(now));
             let more = if self.named == BY_NAME { "; from now on one message a minute" } else { "" };
-            return Some(format!(
-                "turned away a stranger from {from}: {reason}; still waiting for the partner{more}"
-            ));
+            let what = format!("turned away a stranger from {from}: {reason}");
+            return Some(Dropped { what, rest: more });
         }
         self.unnamed += 1;
         if now.saturating_duration_since(last) < EVERY {
@@ -40,9 +45,8 @@ impl Strangers {
         }
         self.last = Some(now);
         let count = std::mem::take(&mut self.unnamed);
-        Some(format!(
-            "turned away {count} more strangers, the last one from {from}: {reason}; still waiting for the partner"
-        ))
+        let what = format!("turned away {count} more strangers, the last one from {from}: {reason}");
+        Some(Dropped { what, rest: "" })
     }
 }
 
@@ -58,6 +62,7 @@ mod tests {
         let lines: Vec<String> = (0..30_000)
             .map(|number| start + Duration::from_millis(10) * number)
             .filter_map(|now| strangers.message(from, &StrangerReason::NotVesica, now))
+            .map(|Dropped { what, rest }| what + rest)
             .collect();
         assert_eq!(lines.len(), 10 + 4, "{lines:?}");
         assert!(lines[9].contains("one message a minute"), "{}", lines[9]);

@@ -3,6 +3,7 @@
 use std::ops::RangeFrom;
 
 use vesica_protocols::{Learns, Parameters, ResultKind, ResultName, Sizes, Unsupported};
+use vesica_text::{Text, text};
 
 use crate::words::registry::{self, Entry, Security};
 use crate::words::settings::{self, Wanted};
@@ -15,10 +16,7 @@ pub enum PlanError {
     #[error("{}", registry::absent(.0))]
     Unknown(String),
     /// The protocol is not offered in that security model.
-    #[error("protocol {name} {}", match security {
-        Security::SemiHonest => "runs only where the partner may cheat, with `--security malicious`",
-        Security::Malicious => "is not secure against malicious parties",
-    })]
+    #[error("{}", self.text())]
     Security {
         /// Its name.
         name: &'static str,
@@ -29,7 +27,7 @@ pub enum PlanError {
     #[error("protocol {0} cannot show the result to both sides")]
     LearnsBoth(&'static str),
     /// Marked insecure or broken, and not both sides allowed that.
-    #[error("protocol {name} is marked {standing} and runs only if both sides give `--allow-insecure`")]
+    #[error("{}", self.text())]
     NotAllowed {
         /// Its name.
         name: &'static str,
@@ -37,7 +35,7 @@ pub enum PlanError {
         standing: &'static str,
     },
     /// The protocol cannot be run with one of the parameters.
-    #[error("protocol {name} does not offer {what}")]
+    #[error("{}", self.text())]
     Unsupported {
         /// Its name.
         name: &'static str,
@@ -45,23 +43,55 @@ pub enum PlanError {
         what: Unsupported,
     },
     /// The paper's own parameters, and not both sides allowed them.
-    #[error(
-        "the parameters of `--paper-parameters` are for comparison with the papers and miss today's bounds; they run \
-         only if both sides give `--allow-insecure`"
-    )]
+    #[error("{}", self.text())]
     PaperNotAllowed,
     /// A variant without a protocol.
-    #[error("`--variant` needs a protocol, and none was named")]
+    #[error("{}", self.text())]
     VariantOfAuto,
     /// An audit without a protocol: `auto` chooses none that has it.
-    #[error("`--audit-max` needs a protocol that offers it, and none was named")]
+    #[error("{}", self.text())]
     AuditOfAuto,
     /// The result is offered only between parties that follow the protocol.
     #[error("the result {0} is offered only between parties that follow the protocol")]
     ResultSecurity(ResultName),
     /// No protocol of this version offers what was asked for.
-    #[error("`--protocol auto` takes no protocol against {0} parties with all the options that were given")]
+    #[error("{}", self.text())]
     Nothing(Security),
+}
+
+impl PlanError {
+    /// What it says, with the options that it names as data.
+    pub fn text(&self) -> Text {
+        match self {
+            PlanError::Security { name, security: Security::SemiHonest } => {
+                text!("protocol {} runs only where the partner may cheat, with `[security malicious]`", *name)
+            }
+            PlanError::Security { name, security: Security::Malicious } => {
+                text!("protocol {} is not secure against malicious parties", *name)
+            }
+            PlanError::NotAllowed { name, standing } => text!(
+                "protocol {} is marked {} and runs only {if both sides give} `[allow-insecure]`",
+                *name,
+                *standing
+            ),
+            PlanError::Unsupported { name, what } => {
+                text!("protocol {} does not offer {}", *name, what.text())
+            }
+            PlanError::PaperNotAllowed => text!(
+                "the parameters of `[paper-parameters]` are for comparison with the papers and miss today's bounds; they run \
+                 only {if both sides give} `[allow-insecure]`"
+            ),
+            PlanError::VariantOfAuto => text!("`[variant]` needs a protocol, and none was named"),
+            PlanError::AuditOfAuto => {
+                text!("`[audit-max]` needs a protocol that offers it, and none was named")
+            }
+            PlanError::Nothing(security) => text!(
+                "`[protocol auto]` takes no protocol against {} parties with all the options that were given",
+                security.to_string()
+            ),
+            other => Text::words(other),
+        }
+    }
 }
 
 /// The protocols that can refuse to reveal an intersection that is too large.

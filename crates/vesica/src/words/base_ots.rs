@@ -8,6 +8,7 @@
 
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_ot::base::cache;
+use vesica_text::{Text, text};
 
 /// The most runs that one set of base OTs serves. This bounds what a stolen file reveals, and how far one
 /// side can fall behind.
@@ -131,28 +132,28 @@ impl BaseOts {
     }
 }
 
-impl std::fmt::Display for BaseOts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl BaseOts {
+    /// What becomes of them, in words.
+    pub(crate) fn text(&self) -> Text {
         let why = match self {
             BaseOts::Unneeded => {
-                return f.write_str("this run needs none that may be kept; the file stays unchanged");
+                return text!("this run needs none that may be kept; the file stays unchanged");
             }
             BaseOts::Alone => {
-                return f.write_str(
-                    "not kept, since the partner keeps none (both sides must give `--keep-base-ots`)",
+                return text!(
+                    "not kept, since the partner keeps none (both sides must give `[keep-base-ots]`)"
                 );
             }
             BaseOts::Kept(generation) => {
-                return write!(
-                    f,
-                    "kept from an earlier run ({} of {MOST_RUNS} runs with them)",
-                    generation + 1
+                return text!(
+                    "kept from an earlier run ({} of {} runs with them)",
+                    generation + 1,
+                    MOST_RUNS
                 );
             }
             BaseOts::New(why) => why,
         };
-        f.write_str("new ones, kept for later runs, since ")?;
-        f.write_str(match why {
+        let why = match why {
             Why::First => "there are none yet",
             Why::MineGone => "this side has none",
             Why::TheirsGone => "the partner has none",
@@ -160,7 +161,8 @@ impl std::fmt::Display for BaseOts {
             Why::OtherLevel => "the old ones were made for another level",
             Why::TooFew => "this run needs more than there are",
             Why::Worn => "the old ones have served as many runs as they may",
-        })
+        };
+        text!("new ones, kept for later runs, since {}", why)
     }
 }
 

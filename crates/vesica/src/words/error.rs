@@ -1,20 +1,21 @@
 //! The one error of a whole run, and the one table from it to exit codes.
 //!
 //! An error says which side is at fault, in which phase, what happened and what to do; it never holds an identifier of
-//! either table. The same words go to the screen, into the report and into the Python exception.
+//! either table. Its words are data ([`Text`]): the screen, the report, Python and a Rust caller each have them in their form.
 
 use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use vesica_protocols::{Participant, Phase};
+use vesica_text::{Audience, Text, Voice, text};
 
 use crate::words::system::exhausted;
 
 /// For a failure after the exchange.
 pub(crate) const SEEN_THROUGH: &str =
-    "the exchange was complete and the partner has ended well; start both sides again to get this result";
+    "{the exchange was complete and the partner has ended well; }{start both sides again} to get this result";
 pub(crate) const REPORT_A_BUG: &str =
     "this should not happen: run again, and report this message if it happens again";
 
@@ -126,17 +127,34 @@ pub struct Error {
     /// What kind of failure it is.
     pub kind: Kind,
     /// What happened.
-    pub message: String,
+    #[serde(serialize_with = "shell")]
+    pub message: Text,
     /// What to do.
-    pub remedy: String,
+    #[serde(serialize_with = "shell")]
+    pub remedy: Text,
 }
 
-fn phase_name<S: serde::Serializer>(phase: &Phase, serializer: S) -> Result<S::Ok, S::Error> {
+fn phase_name<S: Serializer>(phase: &Phase, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(phase.name())
 }
 
+/// A text in a report, as the command line shows it.
+pub(crate) fn shell<S: Serializer>(text: &Text, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&text.shell())
+}
+
+/// For a Rust caller.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Voice::Rust))
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Error {
+    /// The whole error in words, for that place.
+    pub fn render(&self, voice: Voice) -> String {
         let side = match self.side {
             Side::Ours => "on this side",
             Side::Partner => "on the partner's side",
@@ -146,15 +164,17 @@ impl fmt::Display for Error {
             Side::Relay => "at the relay",
             Side::Both => "between the two sides",
         };
-        write!(f, "{}\n  where: {side}, phase {}\n  what to do: {}", self.message, self.phase, self.remedy)
+        let (message, remedy) = (self.message.render(voice), self.remedy.render(voice));
+        format!("{message}\n  where: {side}, phase {}\n  what to do: {remedy}", self.phase)
     }
-}
 
-impl std::error::Error for Error {}
+    /// For that audience.
+    pub(crate) fn told(self, audience: Audience<'_>) -> Self {
+        Error { message: self.message.told(audience), remedy: self.remedy.told(audience), ..self }
+    }
 
-impl Error {
     /// Wrong arguments, found before the run or on reading the table.
-    pub fn usage(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub fn usage(message: impl Into<Text>, remedy: impl Into<Text>) -> Self {
         Error {
             side: Side::Ours,
             phase: Phase::Prepare,
@@ -170,14 +190,20 @@ impl Error {
             Some(remedy) => (Kind::Resources, remedy),
             None => (Kind::Internal, REPORT_A_BUG),
         };
-        Error { side: Side::Ours, phase, kind, message: format!("{what}: {source}"), remedy: remedy.into() }
+        Error {
+            side: Side::Ours,
+            phase,
+            kind,
+            message: text!("{}: {}", what.to_owned(), source.to_string()),
+            remedy: remedy.into(),
+        }
     }
 
     /// The caller cancelled.
     pub fn interrupted(phase: Phase) -> Self {
         let remedy = match phase {
-            Phase::Write => format!("{SEEN_THROUGH}; no file was written here"),
-            _ => "start both sides again; nothing was written here".into(),
+            Phase::Write => text!("{}; no file was written here", SEEN_THROUGH),
+            _ => text!("{start both sides again}; {nothing was written here}"),
         };
         let message = "the run was interrupted".into();
         Error { side: Side::Ours, phase, kind: Kind::Interrupted, message, remedy }

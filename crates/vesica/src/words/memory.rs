@@ -6,6 +6,7 @@
 use std::fmt;
 use std::fs;
 use std::path::Path;
+use vesica_text::{Text, text};
 
 use crate::words::system::address_space;
 
@@ -40,24 +41,19 @@ pub enum Source {
     AddressSpace,
 }
 
-impl fmt::Display for Budget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = Bytes(self.bytes);
-        match self.from {
-            Source::Option => write!(f, "`--memory` allows {bytes}"),
-            Source::Automatic => write!(f, "`--memory auto` allows {bytes}: half of the available memory"),
-            Source::Machine => write!(f, "{bytes} are available: {USUAL_SHARE} % of the free memory"),
-            Source::ControlGroup => {
-                write!(
-                    f,
-                    "{bytes} are available: {USUAL_SHARE} % of what the container's memory limit leaves"
-                )
-            }
-            Source::AddressSpace => {
-                write!(f, "{bytes} are available: {USUAL_SHARE} % of what the limit on address space leaves")
-            }
-        }?;
-        if self.parties > 1 { f.write_str(", for both parties together") } else { Ok(()) }
+impl Budget {
+    /// How much there is, and why no more.
+    pub(crate) fn text(&self) -> Text {
+        let bytes = Bytes(self.bytes).to_string();
+        let of = |what: &str| format!("{bytes} are available: {USUAL_SHARE} % of {what}").into();
+        let text = match self.from {
+            Source::Option => text!("`[memory]` allows {}", &bytes),
+            Source::Automatic => text!("`[memory auto]` allows {}: half of the available memory", &bytes),
+            Source::Machine => of("the free memory"),
+            Source::ControlGroup => of("what the container's memory limit leaves"),
+            Source::AddressSpace => of("what the limit on address space leaves"),
+        };
+        if self.parties > 1 { text!("{}, for both parties together", text) } else { text }
     }
 }
 

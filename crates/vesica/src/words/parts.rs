@@ -6,6 +6,7 @@ use vesica_encode::parts::PartsError as SplitError;
 pub use vesica_encode::parts::{MOST, Parts};
 use vesica_net::NetError;
 use vesica_protocols::Sizes;
+use vesica_text::{Text, text};
 
 pub use questions::Asked;
 
@@ -31,7 +32,7 @@ const MOST_LANES: u16 = 16;
 #[non_exhaustive]
 pub enum PartsError {
     /// The run has something that a part cannot have.
-    #[error("a run in several parts does not go together with {0}")]
+    #[error("{}", self.text())]
     Excluded(&'static str),
     /// More parts than a side allows.
     #[error("the run would have {count} parts, and {limiter} allows {most}")]
@@ -44,11 +45,7 @@ pub enum PartsError {
         most: u32,
     },
     /// The parts have room for more items of a party than the other side accepts.
-    #[error(
-        "the run would have {count} parts with room for {} keys of the {}, which has {}, and {limiter} accepts {}: \
-         `--max-peer-rows {}` and a quarter of those {}",
-        .asked.slots, .asked.whose, .asked.items, .asked.most, .asked.limit, .asked.items
-    )]
+    #[error("{}", self.text())]
     Questions {
         /// B.
         count: u32,
@@ -92,11 +89,40 @@ pub enum PartsError {
     #[error(transparent)]
     Split(#[from] SplitError),
     /// The temporary files failed.
-    #[error("{}", .0.message)]
+    #[error("{}", self.text())]
     Disk(Box<Error>),
     /// The engine that plays the parts failed, or ended the run.
-    #[error("{}", .0.message)]
+    #[error("{}", self.text())]
     Engine(Box<Error>),
+}
+
+impl PartsError {
+    /// What it says, with the options that it names as data.
+    pub(crate) fn text(&self) -> Text {
+        match self {
+            PartsError::Excluded(what) => {
+                text!("a run in several parts does not go together with {}", *what)
+            }
+            PartsError::Questions { count, limiter, asked } => text!(
+                "the run would have {} parts with room for {} keys of the {}, which has {}, and {} accepts {}: \
+                 `[max-peer-rows {}]` and a quarter of those {}",
+                *count,
+                asked.slots,
+                asked.whose,
+                asked.items,
+                *limiter,
+                asked.most,
+                asked.limit,
+                asked.items
+            ),
+            PartsError::Link(error) => error.text(),
+            PartsError::Elsewhere(error) => {
+                text!("the partner was met, and connections of parts do not lead to it: {}", error.text())
+            }
+            PartsError::Disk(error) | PartsError::Engine(error) => error.message.clone(),
+            other => Text::words(other),
+        }
+    }
 }
 
 /// M_r and M_s: the sizes of each pair of parts of two such sets.

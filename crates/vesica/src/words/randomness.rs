@@ -18,7 +18,7 @@ pub fn randomness() -> Result<WidePrg, Error> {
             side: Side::Ours,
             phase: Phase::Prepare,
             kind: Kind::Internal,
-            message: format!("the system provides no randomness: {cause}"),
+            message: format!("the system provides no randomness: {cause}").into(),
             remedy: "repair the system's source of randomness; nothing was read or sent".into(),
         }),
     }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use vesica_channel::Traffic;
 use vesica_protocols::Phase;
+use vesica_text::Text;
 
-use crate::words::error::Error;
+use crate::words::error::{Error, shell};
 use crate::words::resources;
 use crate::words::results::ResultReport;
 
@@ -67,7 +68,8 @@ pub struct Report {
     /// were agreed.
     pub result: Option<ResultReport>,
     /// Hints that the counts suggest: all rows were left out, or nothing matches.
-    pub hints: Vec<String>,
+    #[serde(serialize_with = "shells")]
+    pub hints: Vec<Text>,
     /// Bytes over the connection.
     pub bytes: Bytes,
     /// Where the time went.
@@ -253,6 +255,11 @@ pub struct Versions {
     pub wire: u16,
 }
 
+/// Texts in a report, as the command line shows them.
+fn shells<S: Serializer>(texts: &[Text], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(texts.iter().map(Text::shell))
+}
+
 /// What happens during a run. The last event is `Done` or `Failed`.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
@@ -273,7 +280,8 @@ pub enum Event {
     /// A line for the screen that is no failure.
     Notice {
         /// The line.
-        message: String,
+        #[serde(serialize_with = "shell")]
+        message: Text,
     },
     /// The partner is connected and authenticated.
     Connected {

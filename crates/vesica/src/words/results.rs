@@ -7,6 +7,7 @@ use vesica_protocols::{
     Learns, MOST_PAYLOAD_BYTES, MOST_SUMS, Misuse, Noise, Parameters, Payloads, ResultKind, Role,
 };
 use vesica_table::{Attach, Attached, Cell};
+use vesica_text::{Text, text};
 
 use crate::words::error::Error;
 use crate::words::word::Word;
@@ -83,47 +84,50 @@ impl ResultOptions {
     /// The options that are given and do not go together.
     pub(crate) fn check(&self, match_id: bool, audit_max: Option<u64>) -> Result<(), Error> {
         let kind = self.kind();
-        let refused = |message: &str, remedy: &str| Err(Error::usage(message, remedy));
-        let given = |given: bool, option: &str, needs: &str| match given {
+        let refused = |message: Text, remedy: Text| Err(Error::usage(message, remedy));
+        let given = |given: bool, option: &'static str, needs: &'static str| match given {
             true => refused(
-                &format!("`{option}` goes with {needs} only"),
-                &format!("leave out `{option}`, or ask for {needs}, on both sides"),
+                text!("`{}` goes with {} only", Text::option(option), needs),
+                text!("leave out `{}`, or ask for {}{, on both sides}", Text::option(option), needs),
             ),
             false => Ok(()),
         };
         let (rows, count) = (self.result == ResultChoice::Rows, self.result == ResultChoice::Count);
-        given(!self.value.is_empty() && self.result != ResultChoice::Sum, "--value", "`--result sum`")?;
-        given(self.at_least.is_some() && !count, "--at-least", "`--result count`")?;
-        given(!self.payload.is_empty() && !rows, "--payload", "`--result rows`")?;
-        given(self.payload_bytes.is_some() && self.payload.is_empty(), "--payload-bytes", "`--payload`")?;
-        let totals = "`--result count` (without `--at-least`) or `--result sum`";
-        given(self.min_matches.is_some() && !kind.takes_minimum(), "--min-matches", totals)?;
-        given(self.noise.is_some() && !kind.takes_noise(), "--noise", "`--result count`")?;
-        given(match_id && !rows, "--match-id", "`--result rows`")?;
-        let alone = "`--result rows` without `--payload`";
-        given(audit_max.is_some() && kind != ResultKind::Rows, "--audit-max", alone)?;
+        given(!self.value.is_empty() && self.result != ResultChoice::Sum, "value", "`[result sum]`")?;
+        given(self.at_least.is_some() && !count, "at-least", "`[result count]`")?;
+        given(!self.payload.is_empty() && !rows, "payload", "`[result rows]`")?;
+        given(self.payload_bytes.is_some() && self.payload.is_empty(), "payload-bytes", "`[payload]`")?;
+        let totals = "`[result count]` (without `[at-least]`) or `[result sum]`";
+        given(self.min_matches.is_some() && !kind.takes_minimum(), "min-matches", totals)?;
+        given(self.noise.is_some() && !kind.takes_noise(), "noise", "`[result count]`")?;
+        given(match_id && !rows, "match-id", "`[result rows]`")?;
+        let alone = "`[result rows]` without `[payload]`";
+        given(audit_max.is_some() && kind != ResultKind::Rows, "audit-max", alone)?;
         if kind == (ResultKind::Sums { columns: 0 }) {
             return refused(
-                "`--result sum` needs columns to sum",
-                "name columns of the sender, on both sides, with `--value`",
+                text!("`[result sum]` needs columns to sum"),
+                text!("name columns of the sender{, on both sides}, with `[value]`"),
             );
         }
         if self.at_least == Some(0) {
-            return refused("every count is at least 0", "give `--at-least` 1 or more");
+            return refused(text!("every count is at least 0"), text!("give `[at-least]` 1 or more"));
         }
-        for (option, columns) in [("--value", &self.value), ("--payload", &self.payload)] {
+        for (option, columns) in [("value", &self.value), ("payload", &self.payload)] {
             if (1..columns.len()).any(|at| columns[..at].contains(&columns[at])) {
-                return refused(&format!("`{option}` names a column twice"), "name each column once");
+                return refused(
+                    text!("`{}` names a column twice", Text::option(option)),
+                    text!("name each column once"),
+                );
             }
         }
         match kind {
             ResultKind::Sums { .. } if !kind.fits() => refused(
-                &format!("a run gives at most {MOST_SUMS} sums"),
-                "give fewer `--value`, and sum the other columns in another run",
+                text!("a run gives at most {} sums", MOST_SUMS.to_string()),
+                text!("give fewer `[value]`, and sum the other columns in another run"),
             ),
             _ if !kind.fits() => refused(
-                &format!("`--payload-bytes` is from 1 to {MOST_PAYLOAD_BYTES}"),
-                "give another `--payload-bytes`",
+                text!("`[payload-bytes]` is from 1 to {}", MOST_PAYLOAD_BYTES.to_string()),
+                text!("give another `[payload-bytes]`"),
             ),
             _ => Ok(()),
         }
@@ -347,11 +351,15 @@ mod tests {
             (ResultOptions { noise: Noise::of_thousandths(5), ..usual.clone() }, "`--noise`"),
         ] {
             let error = error(&options).unwrap();
-            assert!(error.to_string().contains(named), "{options:?}: {error}");
+            assert!(error.render(vesica_text::Voice::Shell).contains(named), "{options:?}: {error}");
             assert_eq!(error.kind.exit_code(), 64);
         }
-        assert!(count.check(true, few).unwrap_err().to_string().contains("`--match-id`"));
-        assert!(rows.check(true, few).unwrap_err().to_string().contains("`--audit-max`"));
+        assert!(
+            count.check(true, few).unwrap_err().render(vesica_text::Voice::Shell).contains("`--match-id`")
+        );
+        assert!(
+            rows.check(true, few).unwrap_err().render(vesica_text::Voice::Shell).contains("`--audit-max`")
+        );
     }
 
     #[test]

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use vesica_net::{Address, PublicKey};
 use vesica_protocols::Role;
 use vesica_table::{KeySpec, Rule, shown_path};
+use vesica_text::text;
 
 use crate::words::error::Error;
 use crate::words::options::{Value, agreed_options};
@@ -43,7 +44,7 @@ pub fn unknown_host(connect: &str) -> Option<&str> {
 }
 
 const REMEDY: &str =
-    "ask the partner for a new run file (`--write-run-file`), made by the same version of vesica";
+    "{ask the partner} for a new run file (`[write-run-file]`), made by the same version of vesica";
 
 /// A run file's content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,7 +144,10 @@ impl RunFile {
         let name = shown_path(path);
         let text = path.to_str().ok_or_else(|| "its name is not UTF-8".to_owned());
         let text = text.and_then(|path| read_small(path, MOST_BYTES));
-        Self::parse(&text.map_err(|why| Error::usage(format!("`--run-file {name}`: {why}"), REMEDY))?, &name)
+        Self::parse(
+            &text.map_err(|why| Error::usage(text!("`[run-file {}]`: {}", &name, why), REMEDY))?,
+            &name,
+        )
     }
 
     /// Reads one that `name` is called.
@@ -151,7 +155,7 @@ impl RunFile {
     /// # Errors
     /// If it is no run file, or of another version.
     pub fn parse(text: &str, name: &str) -> Result<Self, Error> {
-        let refused = |why: String| Error::usage(format!("`--run-file {name}`: {why}"), REMEDY);
+        let refused = |why: String| Error::usage(text!("`[run-file {}]`: {}", name.to_owned(), why), REMEDY);
         let file: RunFile = serde_json::from_str(text).map_err(|error| {
             // The words of a foreign file are in it.
             refused(format!("it is no run file: {}", error.to_string().escape_debug()))
@@ -231,12 +235,13 @@ impl RunFile {
         let all = rules.join(", ");
         if given.len() != rules.len() {
             return Err(Error::usage(
-                format!(
-                    "the run file has {} key columns ({all}), and `--key` is given {} times",
+                text!(
+                    "the run file has {} key columns ({}), and `[key]` is given {} times",
                     rules.len(),
+                    &all,
                     given.len()
                 ),
-                format!("give `--key COLUMN` once for each of these, in this order: {all}"),
+                text!("give `[key COLUMN]` once for each of these, in this order: {}", all),
             ));
         }
         let under = |(given, rule): (&String, &String)| {
@@ -247,7 +252,7 @@ impl RunFile {
                 () if of == *rule => Ok(given.clone()),
                 () if of == "raw" && !given.ends_with(":raw") => Ok(format!("{given}:{rule}")),
                 () => Err(Error::usage(
-                    format!("`--key {given}` has another rule than the run file, which has `{rule}` there"),
+                    text!("`[key {}]` has another rule than the run file, which has `{}` there", given, rule),
                     "give the column alone; for other rules make a new run file with the partner",
                 )),
             }
@@ -357,9 +362,9 @@ mod tests {
         ];
         for text in broken {
             let error = RunFile::parse(&text, "run.json").unwrap_err();
-            assert!(!error.message.contains(char::is_control), "{error}");
+            assert!(!error.message.shell().contains(char::is_control), "{error}");
             assert!(
-                error.message.contains("`--run-file run.json`") && error.kind.exit_code() == 64,
+                error.message.shell().contains("`--run-file run.json`") && error.kind.exit_code() == 64,
                 "{error}"
             );
         }

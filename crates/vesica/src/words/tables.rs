@@ -101,7 +101,7 @@ impl Destination {
         match (self, input.format()) {
             (Destination::Batches, Format::Csv(_)) => {
                 let message = format!("{}: the rows of a text file can leave only as text", input.name());
-                let remedy = "name a file for the rows with `--output`";
+                let remedy = "name a file for the rows with `[output]`";
                 Err(Error { phase: Phase::Read, ..Error::usage(message, remedy) })
             }
             _ => Ok(()),

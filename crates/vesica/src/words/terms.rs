@@ -13,6 +13,7 @@
 
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_protocols::Role;
+use vesica_text::{Text, text};
 
 use crate::words::auto;
 use crate::words::base_ots::CacheState;
@@ -63,31 +64,31 @@ impl std::fmt::Display for Difference {
 
 impl Difference {
     /// What the two sides can do about it; none if only another version of the program can help.
-    pub fn remedy(&self) -> Option<String> {
+    pub fn remedy(&self) -> Option<Text> {
         let known = [&self.mine, &self.theirs].iter().all(|value| value.as_str() != ABSENT);
         match self.field.as_str() {
             AUTO_TABLE => Some(
-                "name the protocol with `--protocol` on both sides, or install the same version of vesica on both"
+                "name the protocol with `[protocol]`{ on both sides}, or install the same version of vesica on both"
                     .into(),
             ),
             _ if !known => None,
             ROLE => Some("one side runs `receive`, the other `send`".into()),
             KEY_RULES => {
-                Some("give as many `--key COLUMN:RULE`, with the same rules in the same order".into())
+                Some("give as many `[key COLUMN:RULE]`, with the same rules in the same order".into())
             }
-            HELPER => Some("give `--protocol`, `--helper` and `--helper-key` alike on both sides".into()),
+            HELPER => Some("give `[protocol]`, `[helper]` and `[helper-key]` alike{ on both sides}".into()),
             field => options::of_field(field).map(RunOption::remedy),
         }
     }
 }
 
 /// The remedy for all of them.
-pub(crate) fn remedy(differences: &[Difference]) -> String {
-    let mut remedies: Vec<String> = differences.iter().filter_map(Difference::remedy).collect();
+pub(crate) fn remedy(differences: &[Difference]) -> Text {
+    let mut remedies: Vec<Text> = differences.iter().filter_map(Difference::remedy).collect();
     if remedies.len() < differences.len() {
-        remedies.insert(0, "install the same version of vesica on both sides".into());
+        remedies.insert(0, "install the same version of vesica{ on both sides}".into());
     }
-    format!("{}; then start both sides again", remedies.join("; "))
+    text!("{}; then {start both sides again}", Text::joined(remedies, "; "))
 }
 
 /// The field of the roles.
@@ -101,7 +102,7 @@ const AFTER_KEY_RULES: &str = "sigma";
 const HELPER: &str = "helper";
 
 /// A protocol with a helper, as what a run in several parts cannot have.
-pub(crate) const A_HELPER: &str = "a helper (`--helper`)";
+pub(crate) const A_HELPER: &str = "a helper (`[helper]`)";
 
 /// The field of the table by which `auto` chooses.
 const AUTO_TABLE: &str = "table of auto";
@@ -160,7 +161,7 @@ impl Terms {
         });
         let helper = self.field(HELPER).is_some_and(|helper| helper != options::NONE).then_some(A_HELPER);
         let kept = self.base_ots != CacheState::Disabled;
-        of_options.or(helper).or(kept.then_some("kept base OTs (`--keep-base-ots`)"))
+        of_options.or(helper).or(kept.then_some("kept base OTs (`[keep-base-ots]`)"))
     }
 
     /// What the party has of base OTs.
@@ -379,7 +380,7 @@ mod tests {
     #[test]
     fn every_difference_names_what_to_do() {
         let mine = terms(Role::Sender, "auto", "email");
-        let advice = |theirs: &Terms| remedy(&mine.differences(theirs));
+        let advice = |theirs: &Terms| remedy(&mine.differences(theirs)).shell();
         assert_eq!(advice(&mine), "one side runs `receive`, the other `send`; then start both sides again");
         let option_of = |field: &str| match field {
             "key rules" => Some("`--key COLUMN:RULE`".to_owned()),

@@ -102,7 +102,7 @@ impl Scene {
 
 /// The event after which the protocol begins.
 fn tells_of_base_ots(event: &Event) -> bool {
-    matches!(event, Event::Notice { message } if message.starts_with("base OTs: "))
+    matches!(event, Event::Notice { message } if message.shell().starts_with("base OTs: "))
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_run_that_fails_takes_the_kept_ones_with_it() {
                     cancel.cancel();
                 }
             }
-            if matches!(event, Event::Notice { message } if message.starts_with("the kept base OTs were removed")) {
+            if matches!(event, Event::Notice { message } if message.shell().starts_with("the kept base OTs were removed")) {
                 removed.lock().unwrap().push(role);
             }
         });

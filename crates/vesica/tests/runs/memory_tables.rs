@@ -98,7 +98,7 @@ fn a_file_may_come_as_batches_but_not_text() {
     let refused =
         play(args(text.into(), Destination::Batches, "mail:email"), theirs(), &Settings::default()).0;
     let error = refused.result.unwrap_err();
-    assert!(error.kind == Kind::Usage && error.message.contains("can leave only as text"), "{error}");
+    assert!(error.kind == Kind::Usage && error.message.shell().contains("can leave only as text"), "{error}");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn errors_name_the_frame_its_row_and_its_column_and_no_value() {
     ] {
         let mine = args(kept(std::slice::from_ref(&frame)), Destination::Batches, key);
         let error = play(mine, theirs(), &Settings::default()).0.result.unwrap_err();
-        assert!(error.kind == Kind::Input && error.message.contains(words), "{error}");
+        assert!(error.kind == Kind::Input && error.message.shell().contains(words), "{error}");
         assert!(!error.to_string().contains("PLANTED"), "{error}");
     }
 }

@@ -56,7 +56,7 @@ pub static ENTRY: Entry = gmw::entry(
     Role::Sender => &[(Phase::Hash, 2), (Phase::BaseOts, 3), (Phase::EvaluateCircuit, 95)],
 })
 .flights(|shape| flights_of(shape, &cost(shape)))
-.gates("β·max_β·(w' - 1) + s·(n_s·(w - 1) + 1); --audit-max: at most β + s + log2 n more", gates)
+.gates("β·max_β·(w' - 1) + s·(n_s·(w - 1) + 1); [audit-max]: at most β + s + log2 n more", gates)
 .messages(&[
     gmw::SETUP_MESSAGES[0],
     gmw::SETUP_MESSAGES[1],
@@ -70,15 +70,15 @@ pub static ENTRY: Entry = gmw::entry(
     }),
     Message::of_receiver(
         "a seed, and masked shares",
-        "32 + ⌈2·ANDs/8⌉ of each layer, 1 more (--audit-max)",
+        "32 + ⌈2·ANDs/8⌉ of each layer, 1 more ([audit-max])",
         |shape| layer_bytes(Role::Receiver, &cost(shape)),
     ),
     Message::of_sender(
         "a seed, masked shares, and shares of the result",
-        "32 + ⌈2·ANDs/8⌉ of each layer, + ⌈(β + s)/8⌉, 1 more (--audit-max)",
+        "32 + ⌈2·ANDs/8⌉ of each layer, + ⌈(β + s)/8⌉, 1 more ([audit-max])",
         |shape| layer_bytes(Role::Sender, &cost(shape)),
     ),
-    Message::of_receiver("numbers of the matches (--learns both)", "4 + k·⌈w/8⌉", |shape| {
+    Message::of_receiver("numbers of the matches ([learns both])", "4 + k·⌈w/8⌉", |shape| {
         with_plan(shape, |plan| returned::bytes(shape, plan.returned_bits(&shape.parameters)))
     }),
 ])

@@ -52,7 +52,7 @@ use crate::protocol::{Ctx, Learns, Role, Run, Sizes};
 
 /// The formula of the gates.
 const GATES: &str = "(4·w - ⌈log2 w⌉ - 2)·(2-sorters of the merger) + w·(m + ⌊(n_r + n_s - 1)/2⌋) + m·(w - 1), \
-    + w (--sigma); private: w·(m·d - 2^d + 1), d = ⌈log2 m⌉; --audit-max: at most m + d more";
+    + w ([sigma]); private: w·(m·d - 2^d + 1), d = ⌈log2 m⌉; [audit-max]: at most m + d more";
 
 /// The formula of what the sender sends for its OTs.
 const SENDERS_OTS: &str = "31·16·(⌈ANDs of bits/128⌉ + ⌈(selections + swappers)/128⌉) \
@@ -60,7 +60,7 @@ const SENDERS_OTS: &str = "31·16·(⌈ANDs of bits/128⌉ + ⌈(selections + sw
 
 /// The formula of what the sender sends for the layers.
 const SENDERS_SHARES: &str = "32 + ⌈2·ANDs/8⌉, ⌈(w + 1)·selections/8⌉ and ⌈swappers/8⌉ of each layer, + ⌈m·w/8⌉, \
-    1 bit more (--sigma), 1 more (--audit-max)";
+    1 bit more ([sigma]), 1 more ([audit-max])";
 
 /// The registry's entry.
 pub static ENTRY: Entry = gmw::entry(
@@ -88,7 +88,7 @@ pub static ENTRY: Entry = gmw::entry(
     }),
     Message::of_receiver(
         "a seed, and masked shares",
-        "32 + ⌈2·ANDs/8⌉, ⌈(w + 1)·selections/8⌉ and ⌈w·swappers/8⌉ of each layer, 1 more (--audit-max)",
+        "32 + ⌈2·ANDs/8⌉, ⌈(w + 1)·selections/8⌉ and ⌈w·swappers/8⌉ of each layer, 1 more ([audit-max])",
         |shape| layer_bytes(Role::Receiver, &cost(shape)),
     ),
     Message::of_sender("a seed, masked shares, and shares of the slots", SENDERS_SHARES, |shape| {

@@ -91,7 +91,7 @@ pub static ENTRY: Entry = entry(
     INPUT_MESSAGES[3],
     Message::of_sender(
         "garbled gates, and permute bits of the masked slots",
-        "2·κ/8 each AND, κ/8 each private one, + ⌈m·(v + 1)/8⌉ + 1 (--sigma)",
+        "2·κ/8 each AND, κ/8 each private one, + ⌈m·(v + 1)/8⌉ + 1 ([sigma])",
         |shape| gate_bytes(shape, gates(shape)) + with_plan(shape, Plan::opened_bytes) + zero_wires(shape),
     ),
     Message::of_receiver("encrypted sums", "c·m, c = 768 (256 at level 80)", |shape| {

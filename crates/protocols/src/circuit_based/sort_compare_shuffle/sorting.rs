@@ -42,18 +42,18 @@ use crate::protocol::{Ctx, Learns, Role, Run};
 
 /// The formula of the gates.
 const GATES: &str = "w·2·(2-sorters of the merger and of the sorter) + w·(m + ⌊(n_r + n_s - 1)/2⌋) + m·(w - 1), \
-    + w (--sigma); --audit-max: at most m + log2 m more; --learns both: at most as many and m more";
+    + w ([sigma]); [audit-max]: at most m + log2 m more; [learns both]: at most as many and m more";
 
 /// The messages: those of every such circuit, and n̂ where both learn it before the slots are sorted.
 const MESSAGES: [Message; 7] = {
     let mut messages = messages(
-        "2·κ/8 each AND, + ⌈m·w/8⌉, 1 bit more (--sigma), 1 more (--audit-max); --learns both: at most, and \
+        "2·κ/8 each AND, + ⌈m·w/8⌉, 1 bit more ([sigma]), 1 more ([audit-max]); [learns both]: at most, and \
             ⌈log2(m + 1)/8⌉ more",
         |shape| garbled_bytes(shape, gates(shape)) + number_bytes(shape),
     );
     messages[5] = Message::of_receiver(
-        "the audit's bit, or with --learns both the bits of n̂",
-        "1 (--audit-max), ⌈log2(m + 1)/8⌉ (--learns both)",
+        "the audit's bit, or with [learns both] the bits of n̂",
+        "1 ([audit-max]), ⌈log2(m + 1)/8⌉ ([learns both])",
         |shape| audit::opened(shape) + number_bytes(shape),
     );
     messages

@@ -39,12 +39,12 @@ use crate::outcome::{Outcome, Pending};
 use crate::protocol::{Ctx, Role, Run};
 
 /// The formula of the gates.
-const GATES: &str = "w·(2·(2-sorters of the merger) + m + ⌊(n_r + n_s - 1)/2⌋) + m·(w - 1), + w (--sigma); \
-    private: w·(m·d - 2^d + 1), d = ⌈log2 m⌉; --audit-max: at most m + d more";
+const GATES: &str = "w·(2·(2-sorters of the merger) + m + ⌊(n_r + n_s - 1)/2⌋) + m·(w - 1), + w ([sigma]); \
+    private: w·(m·d - 2^d + 1), d = ⌈log2 m⌉; [audit-max]: at most m + d more";
 
 /// The messages.
 const MESSAGES: [Message; 7] = messages(
-    "2·κ/8 each AND, κ/8 each private one, + ⌈m·w/8⌉, 1 bit more (--sigma), 1 more (--audit-max)",
+    "2·κ/8 each AND, κ/8 each private one, + ⌈m·w/8⌉, 1 bit more ([sigma]), 1 more ([audit-max])",
     |shape| garbled_bytes(shape, gates(shape)),
 );
 

@@ -79,15 +79,15 @@ pub(super) const MESSAGES: &[Message] = &[
     Message::of_receiver("layer 6 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 5)),
     Message::of_sender("layer 7 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 6)),
     Message::of_receiver("layer 7 of the comparisons", "⌈g_i/4⌉", |shape| layer_bytes(shape, 6)),
-    Message::of_sender("the audit (--audit-max)", "⌈g_i/4⌉ a layer, and 1", audit_bytes),
-    Message::of_receiver("the audit (--audit-max)", "⌈g_i/4⌉ a layer, and 1", audit_bytes),
+    Message::of_sender("the audit ([audit-max])", "⌈g_i/4⌉ a layer, and 1", audit_bytes),
+    Message::of_receiver("the audit ([audit-max])", "⌈g_i/4⌉ a layer, and 1", audit_bytes),
     Message::of_sender("its shares of the match bits", "⌈β/8⌉", |shape| {
         if shape.parameters.result != ResultKind::Rows {
             return 0;
         }
         with_plan(shape, |plan| plan.bins() as u64).div_ceil(8)
     }),
-    Message::of_receiver("numbers of the matches (--learns both)", "4 + k·⌈σ'/8⌉", |shape| {
+    Message::of_receiver("numbers of the matches ([learns both])", "4 + k·⌈σ'/8⌉", |shape| {
         if shape.parameters.result != ResultKind::Rows {
             return 0;
         }
@@ -138,7 +138,7 @@ pub(super) const MESSAGES: &[Message] = &[
         "⌈k/8⌉, ⌈k'/8⌉ for each sum",
         |shape| opened_bytes(shape, Role::Sender),
     ),
-    Message::of_receiver("its share of each number of the result (--learns both)", "the same", |shape| {
+    Message::of_receiver("its share of each number of the result ([learns both])", "the same", |shape| {
         opened_bytes(shape, Role::Receiver)
     }),
 ];

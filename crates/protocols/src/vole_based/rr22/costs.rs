@@ -64,11 +64,11 @@ pub(super) const MESSAGES: &[Message] = &[
             sorted::encoded_bytes(shape.sizes.sender, bits) as u64
         },
     ),
-    Message::of_sender("payloads, encrypted, of p bytes each (--payload)", "n_s·p", |shape| {
+    Message::of_sender("payloads, encrypted, of p bytes each ([payload])", "n_s·p", |shape| {
         shape.sender() * payload_bytes(shape)
     }),
     POSITIONS,
-    Message::of_receiver("proofs of the matches (malicious, --learns both)", "16·k", |shape| {
+    Message::of_receiver("proofs of the matches (malicious, [learns both])", "16·k", |shape| {
         proof_bytes(shape.parameters.security, shape.learns, shape.matches)
     }),
 ];

@@ -378,20 +378,19 @@ fn check_partner(partner: &Partner) -> Result<(), Error> {
     if matches!(partner.address, Address::Listen(_)) {
         return Err(Error::usage(
             "an engine does not listen: its tasks run on many machines, and come to the partner",
-            "give `--connect` (the partner listens), or meet the partner at a relay with `--via`",
+            "give `[connect]` (the partner listens), or meet the partner at a relay with `[via]`",
         ));
     }
-    let excluded =
-        [(partner.helper.is_some(), "`--helper`"), (partner.keep_base_ots.is_some(), "`--keep-base-ots`")];
+    let excluded = [(partner.helper.is_some(), "helper"), (partner.keep_base_ots.is_some(), "keep-base-ots")];
     match excluded.into_iter().find(|(given, _)| *given) {
-        Some((_, what)) => Err(not_in_parts(what)),
+        Some((_, option)) => Err(not_in_parts(option)),
         None => Ok(()),
     }
 }
 
 fn check_settings(settings: &Settings) -> Result<(), Error> {
     match settings.match_id {
-        true => Err(not_in_parts("`--match-id`")),
+        true => Err(not_in_parts("match-id")),
         false => Ok(()),
     }
 }

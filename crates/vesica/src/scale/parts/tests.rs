@@ -677,6 +677,6 @@ fn an_overfull_part_ends_the_run_with_70_and_nothing_is_written() {
     KEY.set(None);
     let error = ended.0.result.err().unwrap();
     assert_eq!(error.kind.exit_code(), 70, "{error}");
-    assert!(error.message.contains("more than its bound"), "{error}");
+    assert!(error.message.shell().contains("more than its bound"), "{error}");
     assert!(!output.exists());
 }

@@ -17,6 +17,7 @@ use vesica_net::private_file::{self, PrivateFileError, Readers};
 use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
 use vesica_protocols::{Phase, Role};
 use vesica_table::shown_path;
+use vesica_text::text;
 use zeroize::Zeroizing;
 
 use super::replacement::{self, Replacement};
@@ -79,8 +80,8 @@ impl CacheFile {
     /// Reads the file, if there is one, and removes what a killed run has left beside it. The folder must be writable.
     pub(crate) fn open(path: &Path, role: Role, mine: PublicKey, theirs: PublicKey) -> Result<Self, Error> {
         let mut cache_file = CacheFile { path: path.to_owned(), role, keys: [mine, theirs], found: None };
-        let refused = |why: String, remedy: &str| {
-            Error::usage(format!("`--keep-base-ots {}`: {why}", shown_path(path)), remedy)
+        let refused = |why: String, remedy: &'static str| {
+            Error::usage(text!("`[keep-base-ots {}]`: {}", shown_path(path), why), remedy)
         };
         cache_file.found = cache_file.read().map_err(|fault| {
             let remedy = match fault {
@@ -202,8 +203,8 @@ impl CacheInUse {
             phase: Phase::Write,
             kind: Kind::Output,
             ..Error::usage(
-                format!("`--keep-base-ots {}`: cannot be written: {error}", shown_path(&file.path)),
-                "name a file that you may write to, and run again on both sides; nothing was written here",
+                text!("`[keep-base-ots {}]`: cannot be written: {}", shown_path(&file.path), error.to_string()),
+                "name a file that you may write to, and {run again on both sides}; {nothing was written here}",
             )
         })
     }

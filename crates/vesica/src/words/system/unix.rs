@@ -41,7 +41,7 @@ pub(crate) fn exhausted(source: &io::Error) -> Option<&'static str> {
         Errno::NOMEM => Some("close other programs, or raise the limit on memory"),
         // The error of a thread that cannot be started.
         Errno::AGAIN => Some(
-            "raise the limit on processes and threads (`ulimit -u`, or the container's), or give fewer `--threads`",
+            "raise the limit on processes and threads (`ulimit -u`, or the container's), or give fewer `[threads]`",
         ),
         _ => None,
     }

@@ -7,6 +7,7 @@ use vesica_encode::items::{Encoding, Width};
 use vesica_encode::parts::Parts;
 use vesica_protocols::Phase;
 use vesica_table::{Input, KeySpec, RecordBatch, Request, RowSink, TableError};
+use vesica_text::{Text, text};
 
 use crate::words::error::Error;
 use crate::words::settings::Settings;
@@ -37,7 +38,7 @@ pub fn digests(
     settings: &Settings,
 ) -> Result<Digests, Error> {
     let Encoding::Digest(width) = settings.encoding() else {
-        return Err(not_in_parts("`--sigma`"));
+        return Err(not_in_parts("sigma"));
     };
     let request = Request {
         on_null: settings.on_null,
@@ -93,8 +94,12 @@ pub fn keyed(k: &[u8; 32], parts: Parts, width: Width, digests: &[u8]) -> (Vec<u
 }
 
 /// The refusal of what an engine cannot do.
-pub(super) fn not_in_parts(what: &str) -> Error {
-    Error::usage(format!("an engine plays in parts, which do not go together with {what}"), "leave it out")
+pub(super) fn not_in_parts(option: &'static str) -> Error {
+    let option = Text::option(option);
+    Error::usage(
+        text!("an engine plays in parts, which do not go together with `{}`", option),
+        "leave it out",
+    )
 }
 
 #[cfg(test)]

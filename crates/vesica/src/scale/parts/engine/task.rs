@@ -13,6 +13,7 @@ use vesica_channel::CancelToken;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates, Width};
 use vesica_net::{Connection, NetError, Options, RetryReason};
 use vesica_protocols::{Error as ProtocolError, Learns, Phase, Role, encoding_for};
+use vesica_text::Text;
 
 use super::super::attempts::{Seed, SharedLedger};
 use super::super::options::PlayOptions;
@@ -288,13 +289,13 @@ fn matched(items: &Items, rows: &[u64]) -> Vec<u8> {
 
 fn round_over() -> Error {
     let remedy = "nothing has to be done: the part is played in another round if it has to be";
-    let message = "the round of this part is over".to_owned();
+    let message = "the round of this part is over".into();
     Error { side: Side::Both, phase: Phase::Parts, kind: Kind::Partner, message, remedy: remedy.into() }
 }
 
 /// The engine has given a task what does not belong to its part.
-fn misplaced(message: impl Into<String>) -> Error {
-    let remedy = "give every part's rows to that part's task alone; nothing was written here";
+fn misplaced(message: impl Into<Text>) -> Error {
+    let remedy = "give every part's rows to that part's task alone; {nothing was written here}";
     Error { kind: Kind::Internal, phase: Phase::Parts, ..Error::usage(message, remedy) }
 }
 

@@ -336,7 +336,7 @@ fn parts_that_may_have_shown_something_are_not_played_again_beyond_the_allowance
     assert_eq!(ended.each_ref().map(code), [69, 69]);
     assert_eq!(*played.lock().unwrap(), 1, "no task of a second round runs");
     assert!(
-        ended[0].report.error.as_ref().unwrap().message.contains("8 times"),
+        ended[0].report.error.as_ref().unwrap().message.shell().contains("8 times"),
         "{:?}",
         ended[0].report.error
     );

@@ -205,7 +205,7 @@ fn hash(body: &[u8]) -> [u8; HASH] {
     blake3::derive_key("vesica ticket v1", body)
 }
 
-fn refused(message: &str) -> Error {
+fn refused(message: &'static str) -> Error {
     let remedy =
         "give a part's task the ticket that `round()` returned in this run, in the same version of vesica";
     Error::usage(message, remedy)

@@ -1,0 +1,537 @@
+//! What an error or a notice says, as data: the words are made where they are read, for a shell, for Python or for Rust, and
+//! for one person, for two parties or for three.
+//!
+//! A text is made from a template in the source. In it
+//!
+//! - `{}` is an argument. What it holds is never read as a template, unless it is one of this program;
+//! - `[on-null skip]` is an option, with or without a value: `--on-null skip` in a shell, `on_null="skip"` in Python and
+//!   `on_null: skip` in Rust;
+//! - `{the partner}`, `{ask the partner}` and the like are phrases: words that depend on who is spoken to.
+//!
+//! ```
+//! use vesica_text::{Audience, Voice, text};
+//!
+//! let column = "mail";
+//! let text = text!("`{}` is empty: give `[on-null skip]`{ on both sides}", column.to_owned());
+//! assert_eq!(text.render(Voice::Shell), "`mail` is empty: give `--on-null skip` on both sides");
+//! let alone = text.told(Audience::One);
+//! assert_eq!(alone.render(Voice::Python), "`mail` is empty: give `on_null=\"skip\"`");
+//! ```
+
+#![forbid(unsafe_code)]
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// Where a text is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Voice {
+    /// On the command line: `--on-null skip`.
+    Shell,
+    /// In Python: `on_null="skip"`.
+    Python,
+    /// In Rust: `on_null: skip`.
+    Rust,
+}
+
+/// Who is spoken to, and of whom.
+#[derive(Debug, Clone, Copy)]
+pub enum Audience<'a> {
+    /// A run of three, where that one, such as "helper", stands in the place of the partner.
+    Three(&'static str),
+    /// A run through the relay at that address, which may have ended the connection in the partner's place.
+    Relayed(&'a str),
+    /// One person without a partner.
+    One,
+}
+
+/// Words, and what in them depends on the reader.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Text(Vec<Piece>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Words(Cow<'static, str>),
+    Option(&'static str, Value),
+    Phrase(&'static Phrase),
+    /// What has one form in a shell and in Rust, and another in Python.
+    InPython(Box<[Text; 2]>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Value {
+    None,
+    Word(Cow<'static, str>),
+    /// One value for each of two tables.
+    Pair([String; 2]),
+}
+
+/// Words for two parties, for one person, for three parties and for two that a relay connects. `$` is whoever stands in the
+/// place of the partner, or the relay's address.
+#[derive(Debug, PartialEq, Eq)]
+struct Phrase {
+    two: &'static str,
+    one: &'static str,
+    three: &'static str,
+    relayed: &'static str,
+}
+
+/// A phrase that only one person hears in another form.
+const fn phrase(two: &'static str, one: &'static str) -> Phrase {
+    Phrase { two, one, three: two, relayed: two }
+}
+
+/// A phrase that names the partner.
+const fn named(two: &'static str, three: &'static str) -> Phrase {
+    Phrase { three, ..phrase(two, two) }
+}
+
+/// The phrases that templates may hold.
+const PHRASES: &[Phrase] = &[
+    named("the partner", "the $"),
+    named("the expected partner", "the expected $"),
+    // A relay can do so, too, and nobody can tell which of the two it was.
+    Phrase {
+        relayed: "the partner, or the relay at $, closed",
+        ..named("the partner closed", "the $ closed")
+    },
+    Phrase {
+        relayed: "the partner, or the relay at $, fell silent",
+        ..named("the partner fell silent", "the $ fell silent")
+    },
+    Phrase { relayed: "ask the partner and whoever runs the relay", ..named("ask the partner", "ask the $") },
+    phrase("agree with the partner on", "give"),
+    phrase("; the partner has not been contacted", ""),
+    phrase("the exchange was complete and the partner has ended well; ", ""),
+    Phrase { three: "start all three sides again", ..phrase("start both sides again", "start it again") },
+    phrase("nothing was written here", "nothing was written"),
+    phrase("if both sides give", "with"),
+    phrase("run again on both sides", "run again"),
+    phrase(" and give it on both sides", ""),
+    phrase(", on both sides", ""),
+    phrase(" on both sides", ""),
+];
+
+/// The options without a value.
+const FLAGS: &[&str] =
+    &["allow-insecure", "insecure-plaintext", "match-id", "no-header", "paper-parameters", "quiet"];
+
+/// The other options.
+const WITH_VALUE: &[&str] = &[
+    "allow",
+    "at-least",
+    "audit-max",
+    "connect",
+    "deadline",
+    "delimiter",
+    "encoding",
+    "events",
+    "helper",
+    "helper-key",
+    "identity",
+    "input",
+    "keep-base-ots",
+    "key",
+    "learns",
+    "level",
+    "listen",
+    "max-parts",
+    "max-peer-rows",
+    "memory",
+    "min-matches",
+    "min-peer-rows",
+    "noise",
+    "on-duplicates",
+    "on-invalid",
+    "on-null",
+    "output",
+    "pad-to",
+    "parts",
+    "payload",
+    "payload-bytes",
+    "peer",
+    "profile",
+    "protocol",
+    "report",
+    "result",
+    "run",
+    "run-file",
+    "security",
+    "sigma",
+    "temp-dir",
+    "threads",
+    "timeout",
+    "value",
+    "variant",
+    "via",
+    "via-key",
+    "write-run-file",
+];
+
+/// The option of that name.
+fn option_of(name: &str) -> Option<&'static str> {
+    FLAGS.iter().chain(WITH_VALUE).find(|known| **known == name).copied()
+}
+
+/// Whether there is an option of that name. Templates name no other.
+pub fn is_option(name: &str) -> bool {
+    option_of(name).is_some()
+}
+
+/// Stops the compiler at a template with an option or a phrase that does not exist, or with another number of `{}` than
+/// arguments.
+#[doc(hidden)]
+pub const fn check<const N: usize>(template: &str, _: [&str; N]) {
+    let template = template.as_bytes();
+    let (mut at, mut holes) = (0, 0);
+    while at < template.len() {
+        let marked = at + 1;
+        let close = match template[at] {
+            b'{' => b'}',
+            b'[' => b']',
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        let mut name = marked;
+        while template[at] != close {
+            if template[at] == b'{' && template[at + 1] == b'}' {
+                holes += 1;
+            }
+            if name == marked && at > marked && template[at] == b' ' {
+                name = at;
+            }
+            at += 1;
+        }
+        if close == b']' {
+            let end = if name == marked { at } else { name };
+            assert!(
+                has(FLAGS, template, marked, end) || has(WITH_VALUE, template, marked, end),
+                "no such option"
+            );
+        } else if marked < at {
+            let (mut phrase, mut known) = (0, false);
+            while phrase < PHRASES.len() {
+                known |= is(PHRASES[phrase].two.as_bytes(), template, marked, at);
+                phrase += 1;
+            }
+            assert!(known, "no such phrase");
+        }
+    }
+    assert!(holes == N, "an argument for each hole of the template");
+}
+
+/// Whether that range of the text is one of the names.
+const fn has(names: &[&str], text: &[u8], from: usize, to: usize) -> bool {
+    let (mut name, mut found) = (0, false);
+    while name < names.len() {
+        found |= is(names[name].as_bytes(), text, from, to);
+        name += 1;
+    }
+    found
+}
+
+/// Whether that range of the text is that name.
+const fn is(name: &[u8], text: &[u8], from: usize, to: usize) -> bool {
+    let (mut at, mut same) = (0, name.len() == to - from);
+    while same && at < name.len() {
+        same = name[at] == text[from + at];
+        at += 1;
+    }
+    same
+}
+
+/// Whether templates may hold that phrase.
+pub fn is_phrase(words: &str) -> bool {
+    PHRASES.iter().any(|phrase| phrase.two == words)
+}
+
+/// A text from a template and a value for each `{}` in it.
+#[macro_export]
+macro_rules! text {
+    ($template:literal $(, $argument:expr)* $(,)?) => {{
+        const { $crate::check($template, [$(stringify!($argument)),*]) };
+        $crate::Text::filled($template, [$($crate::Text::from($argument)),*])
+    }};
+}
+
+impl Text {
+    /// Words that are no template: what a file, a user or the system says.
+    pub fn words(words: impl fmt::Display) -> Self {
+        Text(vec![Piece::Words(Cow::Owned(words.to_string()))])
+    }
+
+    /// The option of that name; the name itself, if there is none.
+    pub fn option(name: &'static str) -> Self {
+        Text(vec![Piece::Option(name, Value::None)])
+    }
+
+    /// The option of that name with a value.
+    pub fn option_with(name: &'static str, value: String) -> Self {
+        Text(vec![Piece::Option(name, Value::Word(Cow::Owned(value)))])
+    }
+
+    /// What has another form in Python.
+    pub fn in_python(elsewhere: impl Into<Text>, python: impl Into<Text>) -> Self {
+        Text(vec![Piece::InPython(Box::new([elsewhere.into(), python.into()]))])
+    }
+
+    /// Texts, one behind the other with those words between.
+    pub fn joined(texts: impl IntoIterator<Item = Text>, between: &'static str) -> Self {
+        texts.into_iter().reduce(|first, next| text!("{}{}{}", first, between, next)).unwrap_or_default()
+    }
+
+    /// The template, with the arguments in place of `{}`; [`text!`] calls it.
+    #[doc(hidden)]
+    pub fn filled<const N: usize>(template: &'static str, arguments: [Text; N]) -> Self {
+        let mut arguments = arguments.into_iter();
+        let mut text = Text::default();
+        let mut rest = template;
+        while let Some(at) = rest.find(['{', '[']) {
+            text.say(&rest[..at]);
+            let close = if rest[at..].starts_with('{') { '}' } else { ']' };
+            let Some(length) = rest[at..].find(close) else { break };
+            let marked = &rest[at + 1..at + length];
+            match close {
+                '}' => text.mark(marked, &mut arguments),
+                _ if is_option(marked.split(' ').next().unwrap_or_default()) => {
+                    text.name(marked, &mut arguments);
+                }
+                _ => text.say(&rest[at..=at + length]),
+            }
+            rest = &rest[at + length + 1..];
+        }
+        text.say(rest);
+        debug_assert!(arguments.next().is_none(), "an argument too many: {template}");
+        text
+    }
+
+    fn say(&mut self, words: &'static str) {
+        if !words.is_empty() {
+            self.0.push(Piece::Words(Cow::Borrowed(words)));
+        }
+    }
+
+    /// An argument, or a phrase.
+    fn mark(&mut self, marked: &'static str, arguments: &mut impl Iterator<Item = Text>) {
+        if marked.is_empty() {
+            let argument = arguments.next();
+            debug_assert!(argument.is_some(), "an argument too few");
+            return self.0.extend(argument.unwrap_or_default().0);
+        }
+        let phrase = PHRASES.iter().find(|phrase| phrase.two == marked);
+        debug_assert!(phrase.is_some(), "no such phrase: {marked}");
+        self.0.push(phrase.map_or(Piece::Words(Cow::Borrowed(marked)), Piece::Phrase));
+    }
+
+    /// An option.
+    fn name(&mut self, marked: &'static str, arguments: &mut impl Iterator<Item = Text>) {
+        let (name, value) =
+            marked.split_once(' ').map_or((marked, None), |(name, value)| (name, Some(value)));
+        let value = match value.map(|value| (value, value.strip_suffix("{}"))) {
+            None => Value::None,
+            Some((_, Some(before))) => {
+                let argument = arguments.next().unwrap_or_default();
+                Value::Word(Cow::Owned(format!("{before}{}", argument.shell())))
+            }
+            Some((value, None)) => Value::Word(Cow::Borrowed(value)),
+        };
+        self.0.push(Piece::Option(name, value));
+    }
+
+    /// The value that the text has of that option.
+    pub fn value_of(&self, name: &str) -> Option<&str> {
+        self.0.iter().find_map(|piece| match piece {
+            Piece::Option(option, Value::Word(value)) if *option == name => Some(&**value),
+            _ => None,
+        })
+    }
+
+    /// Where the text has a value of that option, one for each of two tables in its place.
+    pub fn set_pair(&mut self, name: &str, values: &[String; 2]) {
+        for piece in &mut self.0 {
+            if let Piece::Option(option, value @ Value::Word(_)) = piece
+                && *option == name
+            {
+                *value = Value::Pair(values.clone());
+            }
+        }
+    }
+
+    /// The text for that audience.
+    pub fn told(self, audience: Audience<'_>) -> Self {
+        Text(self.0.into_iter().map(|piece| piece.told(audience)).collect())
+    }
+
+    /// The words, for that place.
+    pub fn render(&self, voice: Voice) -> String {
+        let mut words = String::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Words(text) => words.push_str(text),
+                Piece::Option(name, value) => words.push_str(&option(name, value, voice)),
+                Piece::Phrase(phrase) => words.push_str(phrase.two),
+                Piece::InPython(forms) => {
+                    words.push_str(&forms[usize::from(voice == Voice::Python)].render(voice));
+                }
+            }
+        }
+        words
+    }
+
+    /// The words for the command line, and for reports.
+    pub fn shell(&self) -> String {
+        self.render(Voice::Shell)
+    }
+}
+
+impl Piece {
+    fn told(self, audience: Audience<'_>) -> Self {
+        let Piece::Phrase(phrase) = self else { return self };
+        Piece::Words(match audience {
+            Audience::One => Cow::Borrowed(phrase.one),
+            Audience::Relayed(relay) => filled(phrase.relayed, relay),
+            Audience::Three(who) => filled(phrase.three, who),
+        })
+    }
+}
+
+/// The words, with whom they are of in place of `$`.
+fn filled(words: &'static str, who: &str) -> Cow<'static, str> {
+    match words.split_once('$') {
+        Some((before, behind)) => Cow::Owned(format!("{before}{who}{behind}")),
+        None => Cow::Borrowed(words),
+    }
+}
+
+/// An option, as it is written there.
+fn option(name: &str, value: &Value, voice: Voice) -> String {
+    let known = name.replace('-', "_");
+    match (voice, value) {
+        (Voice::Shell, Value::None) => format!("--{name}"),
+        (Voice::Shell, Value::Word(value)) => format!("--{name} {value}"),
+        (Voice::Shell, Value::Pair([one, other])) => format!("--{name} '{one}={other}'"),
+        (Voice::Rust, Value::None) => known,
+        (Voice::Rust, Value::Word(value)) => format!("{known}: {value}"),
+        (_, Value::Pair([one, other])) => format!("{known}=(\"{one}\", \"{other}\")"),
+        (Voice::Python, Value::None) if name == "no-header" => "header=False".to_owned(),
+        (Voice::Python, Value::None) if FLAGS.contains(&name) => format!("{known}=True"),
+        (Voice::Python, Value::None) => known,
+        (Voice::Python, Value::Word(value)) => match value.trim_matches('\'') {
+            number if number.bytes().all(|byte| byte.is_ascii_digit()) => format!("{known}={number}"),
+            // What stands for a value: `HOST:PORT`.
+            form if form.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b':') => {
+                format!("{known} {value}")
+            }
+            word => format!("{known}=\"{word}\""),
+        },
+    }
+}
+
+impl From<&'static str> for Text {
+    /// From a template without arguments.
+    fn from(template: &'static str) -> Self {
+        Text::filled(template, [])
+    }
+}
+
+impl From<String> for Text {
+    fn from(words: String) -> Self {
+        Text::words(words)
+    }
+}
+
+impl From<&String> for Text {
+    fn from(words: &String) -> Self {
+        Text::words(words)
+    }
+}
+
+impl From<&Text> for Text {
+    fn from(text: &Text) -> Self {
+        text.clone()
+    }
+}
+
+impl From<u64> for Text {
+    fn from(number: u64) -> Self {
+        Text::words(number)
+    }
+}
+
+impl From<u32> for Text {
+    fn from(number: u32) -> Self {
+        Text::words(number)
+    }
+}
+
+impl From<usize> for Text {
+    fn from(number: usize) -> Self {
+        Text::words(number)
+    }
+}
+
+/// For a Rust caller.
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Voice::Rust))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn forms(text: &Text) -> [String; 3] {
+        [Voice::Shell, Voice::Python, Voice::Rust].map(|voice| text.render(voice))
+    }
+
+    #[test]
+    fn an_option_is_written_as_its_reader_writes_it() {
+        let cases = [
+            ("`[on-null skip]`", ["`--on-null skip`", "`on_null=\"skip\"`", "`on_null: skip`"]),
+            ("`[delimiter ';']`", ["`--delimiter ';'`", "`delimiter=\";\"`", "`delimiter: ';'`"]),
+            ("[allow-insecure]", ["--allow-insecure", "allow_insecure=True", "allow_insecure"]),
+            ("[no-header]", ["--no-header", "header=False", "no_header"]),
+            ("[via HOST:PORT]", ["--via HOST:PORT", "via HOST:PORT", "via: HOST:PORT"]),
+            ("[parts 5]", ["--parts 5", "parts=5", "parts: 5"]),
+        ];
+        for (template, expected) in cases {
+            assert_eq!(forms(&template.into()), expected, "{template}");
+        }
+        let mut pair = Text::from("[delimiter ';']");
+        assert_eq!(pair.value_of("delimiter"), Some("';'"));
+        pair.set_pair("delimiter", &[";".into(), "tab".into()]);
+        assert_eq!(forms(&pair)[..2], ["--delimiter ';=tab'", "delimiter=(\";\", \"tab\")"]);
+    }
+
+    #[test]
+    fn what_an_argument_holds_is_no_template() {
+        let column = "--key [peer] {the partner} {}";
+        let text = text!("no column `{}`: repeat `[key]` {} times", column.to_owned(), 2_u64);
+        assert_eq!(text.shell(), format!("no column `{column}`: repeat `--key` 2 times"));
+        assert_eq!(text.told(Audience::One).render(Voice::Python).matches(column).count(), 1);
+        let value = text!("`[run-file {}]`: no file", "a[b]".to_owned());
+        assert_eq!(value.render(Voice::Python), "`run_file=\"a[b]\"`: no file");
+    }
+
+    #[test]
+    fn who_is_spoken_to_chooses_the_phrase() {
+        let text = "{the partner closed} it: {ask the partner}, {start both sides again}, leave `[via]` out{ on both sides}";
+        let told = |audience| Text::from(text).told(audience).shell();
+        assert_eq!(
+            told(Audience::Three("helper")),
+            "the helper closed it: ask the helper, start all three sides again, leave `--via` out on both sides"
+        );
+        assert_eq!(
+            told(Audience::One),
+            "the partner closed it: ask the partner, start it again, leave `--via` out"
+        );
+        assert_eq!(
+            told(Audience::Relayed("r:1")),
+            "the partner, or the relay at r:1, closed it: ask the partner and whoever runs the relay, start both sides \
+             again, leave `--via` out on both sides"
+        );
+    }
+}
