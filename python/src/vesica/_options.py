@@ -76,7 +76,7 @@ class Options(TypedDict, total=False):
     """Who learns the result [default: receiver]."""
     match_id: bool
     """Add a column match_id to the matching rows: the same number on both sides for the same key; with
-    ``learns="both"``."""
+    learns="both"."""
     sigma: int | None
     """Use keys as they are: integers below 2^W; one key column of rule int or ip, where the protocol offers it."""
     level: int
@@ -89,28 +89,26 @@ class Options(TypedDict, total=False):
     audit_max: int | None
     """Reveal the result only if at most N keys match; otherwise both sides learn only that more do."""
     paper_parameters: bool
-    """The paper's own parameters, for comparison with its tables; a run on real tables needs
-    ``allow_insecure=True``."""
+    """The paper's own parameters, for comparison with its tables; a run on real tables needs allow_insecure=True."""
 
 
 class ResultOptions(TypedDict, total=False):
     """What limits a result, and what goes with it; both sides give the same. See ``docs/results.md``."""
 
     value: str | Sequence[str]
-    """With ``result="sum"``: a column of the sender's table to sum over the matching keys, whole numbers from 0 on;
-    several for several sums."""
+    """With result="sum": a column of the sender's table to sum over the matching keys, whole numbers from 0 on; several
+    for several sums."""
     at_least: int | None
-    """With ``result="count"``: show both sides only whether at least N keys match."""
+    """With result="count": show both sides only whether at least N keys match."""
     payload: str | Sequence[str]
-    """With ``result="rows"``: a column of the sender's table that the receiver's matching rows get, as text; or
-    several."""
+    """With result="rows": a column of the sender's table that the receiver's matching rows get, as text; or several."""
     payload_bytes: int | None
     """Bytes of a row's payload at most, 1 to 65536; the sender pads to it, so that no length is seen [default: 64]."""
     min_matches: int | None
-    """With ``result="count"`` or sum: if fewer keys match (with ``noise``: by the count with noise), show both sides
-    only that."""
+    """With result="count" or sum: if fewer keys match (with noise: by the count with noise), show both sides only
+    that."""
     noise: float | str | None
-    """With ``result="count"``: add noise of that privacy loss (epsilon), 0.001 to 20, from each side; smaller is
+    """With result="count": add noise of that privacy loss (epsilon), 0.001 to 20, from each side; smaller is
     noisier."""
 
 
