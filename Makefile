@@ -51,7 +51,7 @@ notebook-test: wheel ## Install the wheel on a clean Debian 12 without a compile
 
 .PHONY: test
 test: export VESICA_PROGRAM = $(TARGET)/ci/vesica
-test: setup fmt-check mutants-fit clippy doc release-test archive-test python-test ## Run everything that CI runs
+test: setup fmt-check mutants-fit clippy doc release-test archive-test bench-test python-test ## Run everything that CI runs
 	@echo "==> all stages passed"
 
 .PHONY: lint
@@ -76,6 +76,10 @@ release-test: setup
 .PHONY: archive-test
 archive-test: release-test
 	$(call stage,archive,packaging/archive.sh $(TARGET)/ci/vesica $(TARGET)/ci/packages)
+
+.PHONY: bench-test
+bench-test: release-test ## Test the tables of benchmarks/: definitions, order, records, pages
+	$(call stage,tables,VESICA_PROGRAM=$(TARGET)/ci/vesica python3 -m unittest discover -s benchmarks/tests)
 
 .PHONY: python-test
 python-test: setup ## Test the Python package: a clean environment, the wheel, its tests (with a database of their own)

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// A benchmark that could not be read, run or recorded.
+/// A benchmark that could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// A file cannot be read or written.
@@ -13,7 +13,7 @@ pub enum BenchError {
         /// What the system says.
         cause: std::io::Error,
     },
-    /// A definition, a record or a list of networks is not well formed.
+    /// A list of networks is not well formed.
     #[error("{path}: {message}")]
     Form {
         /// The file.

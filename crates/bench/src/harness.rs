@@ -8,6 +8,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde::Serialize;
 use vesica::net::{Identity, PublicKey};
 use vesica::protocols::{Participant, Role};
 
@@ -29,7 +30,7 @@ const START_S: f64 = 0.1;
 const CLAIMS: usize = 4;
 
 /// Both parties' measurements of one run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair {
     /// The receiver's.
     pub receiver: Measured,
@@ -298,7 +299,6 @@ mod tests {
             received,
             phases: Vec::new(),
             matches,
-            release: true,
         };
         let run = |receiver: &Measured, sender: &Measured| {
             let folder = tempfile::tempdir().unwrap();

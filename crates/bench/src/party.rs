@@ -55,8 +55,6 @@ pub struct Measured {
     pub phases: Vec<(String, f64)>,
     /// Items found, for a party that learns a result, which was checked.
     pub matches: Option<usize>,
-    /// Whether this was built with optimisations.
-    pub release: bool,
 }
 
 /// Plays one role of a cell. Calls `on_listening` with the address once the other party can connect.
@@ -136,7 +134,6 @@ pub fn play(
         received: after.payload_received - traffic.payload_received,
         phases: watch.phases(started + wall),
         matches: outcome.map(|_| cell.common()),
-        release: !cfg!(debug_assertions),
     })
 }
 
@@ -243,7 +240,6 @@ pub fn assist(
         received: after.payload_received - before.payload_received,
         phases: watch.phases(started + wall),
         matches: Some(common as usize),
-        release: !cfg!(debug_assertions),
     })
 }
 

@@ -15,9 +15,7 @@ mod text;
 
 pub(crate) use bench::Bench;
 #[cfg(feature = "bench")]
-pub(crate) use bench::{
-    BenchBlocks, BenchCommand, BenchFolders, BenchOnce, BenchParty, BenchReport, BenchRun, Extent,
-};
+pub(crate) use bench::{BenchCommand, BenchOnce, BenchParty};
 pub(crate) use common::{Common, Records};
 pub(crate) use options::GET_EXHIBITS;
 use options::{Chosen, Help, names};
@@ -98,7 +96,7 @@ pub(crate) enum Command {
     Protocols(Protocols),
     /// Show what a run would take: protocol, traffic, memory and time, and the alternatives
     Plan(Box<Plan>),
-    /// Measure protocols, and reproduce the papers' tables
+    /// Measure a protocol; benchmarks/run.py in the sources reproduces the papers' tables
     #[cfg_attr(
         not(feature = "bench"),
         command(
@@ -273,7 +271,7 @@ pub(crate) struct Protocols {
 
 #[derive(Args)]
 pub(crate) struct Man {
-    /// A command, such as receive or bench run; all of them if none is given
+    /// A command, such as receive or bench once; all of them if none is given
     #[arg(value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, Error, FromArgMatches};
 use vesica::options::{Class, OPTIONS, Reads, RunOption};
 use vesica::registry::{self, PROTOCOLS};
 use vesica::settings::Settings;
@@ -58,6 +58,9 @@ impl Takes for Compare {
     }
 }
 
+/// All options of the list that a command takes, as a group of the parser.
+pub(super) const GROUP: &str = "options";
+
 /// The settings that the options give which a command takes.
 #[derive(Clone)]
 pub(crate) struct Chosen<T> {
@@ -67,7 +70,9 @@ pub(crate) struct Chosen<T> {
 
 impl<T: Takes> Args for Chosen<T> {
     fn augment_args(command: Command) -> Command {
-        command.args(OPTIONS.iter().filter(|option| T::takes(option)).map(argument))
+        let taken = || OPTIONS.iter().filter(|option| T::takes(option));
+        let group = ArgGroup::new(GROUP).args(taken().map(|option| option.name)).multiple(true);
+        command.args(taken().map(argument)).group(group)
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -191,7 +191,7 @@ fn every_command_has_a_page_of_its_own() {
         assert!(all.contains(&page), "{command}");
     }
     assert!(vesica(&["man", "receive"]).contains("\\-\\-delimiter"));
-    assert!(vesica(&["man", "bench", "run"]).contains("vesica\\-bench\\-run"));
+    assert!(vesica(&["man", "bench", "once"]).contains("vesica\\-bench\\-once"));
     let wrong = Command::new(env!("CARGO_BIN_EXE_vesica")).args(["man", "recieve"]).output().unwrap();
     assert_eq!(wrong.status.code(), Some(64));
 }

@@ -20,8 +20,8 @@ use crate::words::memory::Budget;
 use crate::words::registry::{Entry, Security, Shape};
 
 /// The cells of each record, the preferred one first: a line that names record and machine, a line of column names, a line
-/// for each cell. `vesica bench report` writes the files into the folders of the records, from which they are copied here; a
-/// test of `vesica-bench` holds them against the records.
+/// for each cell. `benchmarks/run.py report` writes the files into the folders of the records, from which they are copied
+/// here; its tests hold them against the records.
 pub const RECORDS: [&str; 4] = [
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/cells/2026-11-22-zen4.csv")),
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/cells/2026-11-23-zen4.csv")),

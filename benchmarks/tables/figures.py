@@ -1,0 +1,144 @@
+"""What a cell of a table holds: the median of the record's runs with their spread, and the bound of the formulas.
+
+Two files of a record come from it: every figure with its spread, and the times that `vesica plan` starts from.
+"""
+
+import csv
+import io
+import json
+import math
+import statistics
+from dataclasses import dataclass
+from decimal import Decimal
+
+from .definition import UNITS
+from .program import BenchError, key
+from .record import by_cell, phase_seconds
+
+FIGURE = (
+    "definition", "title", "source", "plot", "measure", "unit", "row", "column", "x", "protocol", "security", "standard",
+    "paper", "estimated", "median", "least", "most", "runs", "bound",
+)
+
+
+@dataclass
+class Spread:
+    """Median, least and greatest of a cell's runs, in the table's unit, and how many there were; 0 for a computed figure."""
+
+    median: float
+    least: float
+    most: float
+    runs: int
+
+    def columns(self):
+        """What a file of figures has of it."""
+        return number(self.median), number(self.least), number(self.most), self.runs
+
+
+def short(value):
+    """Three significant digits."""
+    if value == 0 or not math.isfinite(value):
+        return plain(value)
+    digits = 2 - math.floor(math.log10(abs(value)))
+    if digits >= 0:
+        return f"{value:.{digits}f}"
+    scale = 10**-digits
+    return f"{math.floor(value / scale + 0.5) * scale}"
+
+
+def plain(value):
+    """A number as it is, without an exponent and without zeros that say nothing."""
+    return format(Decimal(repr(float(value))), "f").removesuffix(".0")
+
+
+def number(value):
+    """A number in a file of figures; nothing if there is none."""
+    return "" if value is None else repr(float(value))
+
+
+def unit_name(definition):
+    """The unit's name in tables; none for numbers."""
+    return "" if definition.unit == "count" else definition.unit
+
+
+def measured(line, measure):
+    """The measure of a run, in seconds or bytes."""
+    names = {
+        "time": ("wall_s",),
+        "cpu": ("cpu_receiver_s", "cpu_sender_s"),
+        "traffic": ("sent_receiver", "sent_sender"),
+        "memory": ("peak_receiver", "peak_sender"),
+    }[measure]
+    return sum(line[name] for name in names)
+
+
+def ours(definition, row, i, runs):
+    """The spread of column i of a row over the runs of a record; a computed figure has none."""
+    entry, column = row.entries[i], definition.columns[i]
+    if entry.value is not None:
+        return Spread(entry.value, entry.value, entry.value, 0)
+    if entry.cell is None:
+        return None
+    shown = row.phases or column.phases
+    of_sender = row.party == "sender"
+    values = []
+    for line in runs.get(key(entry.cell), []):
+        if shown:
+            phases = line["sender_phases" if of_sender else "phases"]
+            found = [seconds for name in shown if (seconds := phase_seconds(phases, name)) is not None]
+            # There is no figure if the run has none of the phases: it is older, or its role has no such phase.
+            whole = sum(found) if found else None
+        elif of_sender and definition.measure == "time":
+            whole = line["sender_wall_s"]
+        else:
+            whole = measured(line, definition.measure)
+        if whole is not None:
+            values.append(whole / UNITS[definition.unit][0])
+    return Spread(statistics.median(values), min(values), max(values), len(values)) if values else None
+
+
+def bound(definition, i, entry):
+    """A cell's traffic or memory by the registry's formulas, in the table's unit: exact for traffic, at most for memory."""
+    field = {"traffic": "bytes", "memory": "memory"}.get(definition.measure)
+    if field is None or entry.about is None or definition.columns[i].phases:
+        return None
+    return entry.about[field] / UNITS[definition.unit][0]
+
+
+def figures(definitions, runs):
+    """Every figure of every table as CSV, with the spread that the pages leave out."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(FIGURE)
+    for definition in definitions:
+        for row in definition.rows:
+            for i, (entry, column) in enumerate(zip(row.entries, definition.columns)):
+                spread = ours(definition, row, i, runs)
+                if spread is None and entry.paper is None:
+                    continue
+                about = entry.about or {"protocol": "", "security": "", "standard": False}
+                writer.writerow((
+                    definition.name, definition.title, definition.source, definition.plot or "", definition.measure,
+                    unit_name(definition), row.name, column.name, number(column.x), about["protocol"], about["security"],
+                    str(about["standard"]).lower(), number(entry.paper), str(entry.estimated).lower(),
+                    *(spread.columns() if spread else [""] * 4), number(bound(definition, i, entry)) if spread else "",
+                ))
+    return file.getvalue()
+
+
+def cells(folder, lines, program):
+    """The median time of every cell over loopback as CSV: what `vesica plan` starts from, in crates/vesica/cells/."""
+    machine = dict(line.partition(": ")[::2] for line in folder.text("machine.txt").splitlines())
+    runs = by_cell(lines)
+    found = []
+    for text, answer in zip(runs, program.describe([{"cell": json.loads(text)} for text in runs])):
+        if "error" in answer:
+            raise BenchError(f"{folder.path}: a cell of the record: {answer['error']}")
+        cell = answer["cell"]
+        if not {"network", "tls", "learns", "result"} & set(cell) and key(cell) == text:
+            seconds = statistics.median(line["wall_s"] for line in runs[text])
+            sizes = cell.get("threads", 1), cell["receiver"], cell["sender"]
+            found.append((answer["configuration"], *sizes, f"{seconds:.6f}"))
+    processor, cores = (machine.get(field, "unknown") for field in ("processor", "cores"))
+    head = [f"# {folder.name}, {processor}, {cores} cores", program.about["columns"]]
+    return "\n".join([*head, *(",".join(map(str, cell)) for cell in sorted(found))]) + "\n"
