@@ -25,7 +25,7 @@ setup:
 
 .PHONY: demo
 demo: setup ## Build quickly, then match two sample tables in two processes over TLS, and show the rows
-	$(CARGO) build --profile quick-build --locked --package vesica-cli --no-default-features
+	$(CARGO) build --profile quick-build --locked --package vesica-cli
 	@$(TARGET)/quick-build/vesica quickstart
 
 # The profile of releases; PROFILE=release keeps line numbers.
@@ -94,7 +94,7 @@ INSTALL_ARM = command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aar
 arm-test: setup ## Test the ARM build under emulation: unit tests, and whole runs, also with x86-64; not part of `make test`
 	@$(INSTALL_ARM)
 	rustup target add aarch64-unknown-linux-gnu
-	$(CARGO) build --profile quick-build --locked --package vesica-cli --no-default-features
+	$(CARGO) build --profile quick-build --locked --package vesica-cli
 	CARGO=$(CARGO) packaging/arm_test.sh $(TARGET)/quick-build/vesica
 
 # Debian's cross compiler for Windows, the assembler that the TLS provider takes there, and Wine.
@@ -106,7 +106,7 @@ INSTALL_WINDOWS = command -v x86_64-w64-mingw32-gcc >/dev/null && command -v nas
 windows-test: setup ## Test the Windows build under Wine: whole runs, also with Linux; not part of `make test`
 	@$(INSTALL_WINDOWS)
 	rustup target add x86_64-pc-windows-gnu
-	$(CARGO) build --profile quick-build --locked --package vesica-cli --no-default-features
+	$(CARGO) build --profile quick-build --locked --package vesica-cli
 	CARGO=$(CARGO) packaging/windows_test.sh $(TARGET)/quick-build/vesica
 
 .PHONY: container-test

@@ -42,7 +42,7 @@ x86() { "$native" "$@"; }
 
 whole_runs() {
 	stage "the program"
-	"$cargo" build "${build[@]}" -p vesica-cli --no-default-features
+	"$cargo" build "${build[@]}" -p vesica-cli
 	arm --version --verbose | grep '^instructions *NEON'
 	tables
 	arm keygen --output "$work/receiver.pem" >"$work/receiver.pub"

@@ -16,7 +16,7 @@ stage() { printf '==> %s (%s s so far)\n' "$1" "$SECONDS"; }
 
 stage "the program"
 "${CARGO:-cargo}" build --locked --profile quick-build --target "$target" --target-dir "$folder" \
-	-p vesica-cli --no-default-features
+	-p vesica-cli
 
 work=$(mktemp -d)
 export WINEPREFIX=$work/wine WINEDEBUG=-all

@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde::Serialize;
 use vesica::net::{Identity, PublicKey};
 use vesica::protocols::{Participant, Role};
@@ -69,13 +69,13 @@ struct Watchdog {
 
 impl Watchdog {
     fn over<'a>(parties: impl Iterator<Item = &'a Running>, patience: Duration) -> Self {
-        let ids: Vec<_> = parties.map(|party| Pid::from_raw(party.0.id().cast_signed())).collect();
+        let parties: Vec<_> = parties.map(|party| Arc::clone(&party.0)).collect();
         let (over, wait) = mpsc::channel::<()>();
         std::thread::spawn(move || {
             if wait.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-                for id in ids.into_iter().flatten() {
+                for party in parties {
                     // It may just have ended.
-                    let _ = kill_process(id, Signal::KILL);
+                    drop(locked(&party).kill());
                 }
             }
         });
@@ -92,14 +92,19 @@ pub struct Harness {
 }
 
 /// A process that is killed when this is dropped.
-struct Running(Child);
+struct Running(Arc<Mutex<Child>>);
 
 impl Drop for Running {
     fn drop(&mut self) {
+        let mut child = locked(&self.0);
         // It may have ended already.
-        drop(self.0.kill());
-        drop(self.0.wait());
+        drop(child.kill());
+        drop(child.wait());
     }
+}
+
+fn locked(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
+    child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Harness {
@@ -116,10 +121,9 @@ impl Harness {
         let keys = Keys::new(cell, folder.path())?;
         let helped = cell.plan()?.0.has_helper();
         // The helper's first line has its two addresses; the last line of each is its measurement.
-        let mut helper =
-            helped.then(|| self.start(cell, link, Participant::Helper, &[], &keys)).transpose()?;
+        let helper = helped.then(|| self.start(cell, link, Participant::Helper, &[], &keys)).transpose()?;
         let mut helpers_lines =
-            helper.as_mut().map(|helper| lines_of(helper, Participant::Helper)).transpose()?;
+            helper.as_ref().map(|helper| lines_of(helper, Participant::Helper)).transpose()?;
         let addresses = match &mut helpers_lines {
             Some(lines) => read_line(lines, Participant::Helper)?,
             None => String::new(),
@@ -132,12 +136,12 @@ impl Harness {
             self.start(cell, link, role, &words, &keys)
         };
         // The receiver listens, and its first line is the address.
-        let mut receiver = party(Participant::Receiver, ["--listen", "127.0.0.1:0"])?;
-        let mut lines = lines_of(&mut receiver, Participant::Receiver)?;
+        let receiver = party(Participant::Receiver, ["--listen", "127.0.0.1:0"])?;
+        let mut lines = lines_of(&receiver, Participant::Receiver)?;
         let address = read_line(&mut lines, Participant::Receiver)?;
-        let mut sender = party(Participant::Sender, ["--connect", address.trim()])?;
+        let sender = party(Participant::Sender, ["--connect", address.trim()])?;
         let _watchdog = Watchdog::over([&receiver, &sender].into_iter().chain(&helper), patience);
-        let sent = lines_of(&mut sender, Participant::Sender)
+        let sent = lines_of(&sender, Participant::Sender)
             .and_then(|mut lines| read_line(&mut lines, Participant::Sender));
         let received = sent.and_then(|sent| Ok((sent, read_line(&mut lines, Participant::Receiver)?)));
         let ended = received.and_then(|both| {
@@ -199,7 +203,8 @@ impl Harness {
         command.args(["--link", &json(serde_json::to_string(&link))?]);
         command.args(keys.words(role));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().map(Running).map_err(|error| failed(error.to_string()))
+        let started = command.spawn().map(|child| Running(Arc::new(Mutex::new(child))));
+        started.map_err(|error| failed(error.to_string()))
     }
 }
 
@@ -237,9 +242,9 @@ impl Keys {
     }
 }
 
-fn lines_of(child: &mut Running, who: Participant) -> Result<BufReader<ChildStdout>, BenchError> {
+fn lines_of(child: &Running, who: Participant) -> Result<BufReader<ChildStdout>, BenchError> {
     let message = "no standard output".to_owned();
-    child.0.stdout.take().map(BufReader::new).ok_or(BenchError::Party { role: who.name(), message })
+    locked(&child.0).stdout.take().map(BufReader::new).ok_or(BenchError::Party { role: who.name(), message })
 }
 
 /// One line of at most a megabyte.
@@ -254,10 +259,11 @@ fn read_line(reader: &mut impl BufRead, who: Participant) -> Result<String, Benc
 fn complaint(parties: impl Iterator<Item = (Running, Participant)>) -> BenchError {
     std::thread::sleep(GRACE);
     let said: Vec<String> = parties
-        .map(|(mut party, who)| {
-            drop(party.0.kill());
+        .map(|(party, who)| {
+            let mut child = locked(&party.0);
+            drop(child.kill());
             let mut text = String::new();
-            if let Some(stderr) = party.0.stderr.take() {
+            if let Some(stderr) = child.stderr.take() {
                 drop(stderr.take(1 << 16).read_to_string(&mut text));
             }
             format!("{who}: {}", text.trim())

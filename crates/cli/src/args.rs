@@ -6,16 +6,13 @@ use clap::{ArgGroup, Args, Parser, Subcommand};
 use vesica::settings::size;
 use vesica::table::{KeySpec, PairSpec};
 
-#[cfg_attr(not(feature = "bench"), path = "args/no_bench.rs")]
 mod bench;
 mod common;
 mod options;
 mod plan;
 mod text;
 
-pub(crate) use bench::Bench;
-#[cfg(feature = "bench")]
-pub(crate) use bench::{BenchCommand, BenchOnce, BenchParty};
+pub(crate) use bench::{Bench, BenchCommand, BenchOnce, BenchParty};
 pub(crate) use common::{Common, Records};
 pub(crate) use options::GET_EXHIBITS;
 use options::{Chosen, Help, names};
@@ -97,12 +94,6 @@ pub(crate) enum Command {
     /// Show what a run would take: protocol, traffic, memory and time, and the alternatives
     Plan(Box<Plan>),
     /// Measure a protocol; benchmarks/run.py in the sources reproduces the papers' tables
-    #[cfg_attr(
-        not(feature = "bench"),
-        command(
-            about = "Not in this program: it was built without the feature `bench`, as `make demo` does"
-        )
-    )]
     Bench(Bench),
     /// Print completions for a shell
     Completions(Completions),

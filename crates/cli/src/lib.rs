@@ -8,7 +8,6 @@
 #![forbid(unsafe_code)]
 
 mod args;
-#[cfg_attr(not(feature = "bench"), path = "no_bench.rs")]
 mod bench;
 mod deadline;
 mod documents;

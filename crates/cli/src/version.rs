@@ -9,7 +9,7 @@ use crate::documents::print;
 
 /// The features of this build.
 const FEATURES: [(&str, bool); 2] =
-    [("bench", cfg!(feature = "bench")), ("testing", cfg!(feature = "testing"))];
+    [("exhibits", cfg!(feature = "exhibits")), ("testing", cfg!(feature = "testing"))];
 
 /// Prints them; the exit code.
 pub(crate) fn run(verbose: bool) -> u8 {

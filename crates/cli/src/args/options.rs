@@ -46,11 +46,9 @@ impl Takes for Forecast {
 }
 
 /// What a benchmark compares: forms of a protocol, which it names itself.
-#[cfg(feature = "bench")]
 #[derive(Clone)]
 pub(crate) struct Compare;
 
-#[cfg(feature = "bench")]
 impl Takes for Compare {
     fn takes(option: &RunOption) -> bool {
         let other = ["protocol", "security", "match-id"].contains(&option.name);

@@ -122,7 +122,7 @@ fn the_version_is_one_line_and_with_verbose_names_the_kernels() {
     let version = concat!("vesica ", env!("CARGO_PKG_VERSION"), "\n");
     assert_eq!([vesica(&["--version"]), vesica(&["-V"])], [version; 2]);
     let text = vesica(&["--version", "--verbose"]);
-    assert!(text.starts_with(version) && text.contains("\nfeatures          bench"), "{text}");
+    assert!(text.starts_with(version) && text.contains("\nfeatures          exhibits, testing"), "{text}");
     for kernels in Kernels::ALL {
         let level = Backend::detect().level_for(kernels);
         assert!(text.contains(&format!("  {:<28}{level}\n", kernels.to_string())), "{kernels}: {text}");
