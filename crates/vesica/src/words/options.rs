@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use vesica_encode::items::OnDuplicates;
-use vesica_protocols::{Learns, Profile, Security};
+use vesica_protocols::{Learns, Profile, ResultKind, Security};
 use vesica_table::OnFault;
 
 use vesica_text::{Text, text};
@@ -53,6 +53,8 @@ pub struct Term {
     absent: &'static str,
     /// As an error names it, where a run in several parts cannot have it.
     pub(crate) not_in_parts: Option<&'static str>,
+    /// What it goes with only, and whether settings have that, or not the option.
+    goes_with: Option<(&'static str, fn(&Settings) -> bool)>,
     /// Whether it goes with results of its own, beside `result`.
     pub goes_with_result: bool,
 }
@@ -117,9 +119,13 @@ pub(crate) const PROTOCOL: &str = "protocol";
 /// What results other than rows are called where parts are.
 const OTHER_RESULTS: &str = "results other than rows (`[result]`, `[payload]`)";
 
+/// Results, as an error names what an option goes with.
+const ROWS: &str = "`[result rows]`";
+const COUNT: &str = "`[result count]`";
+
 /// A word or a number of the terms.
 const fn agreed(field: &'static str, value: fn(&Settings) -> Option<Value>) -> Term {
-    Term { field, value, absent: NONE, not_in_parts: None, goes_with_result: false }
+    Term { field, value, absent: NONE, not_in_parts: None, goes_with: None, goes_with_result: false }
 }
 
 /// One that goes with a result.
@@ -291,7 +297,13 @@ pub static OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "match-id",
-        class: Class::Agreed(Term { absent: "no", ..agreed("match id", |settings| flag(settings.match_id)) }),
+        class: Class::Agreed(Term {
+            goes_with: Some((ROWS, |settings| {
+                !settings.match_id || settings.result.result == ResultChoice::Rows
+            })),
+            absent: "no",
+            ..agreed("match id", |settings| flag(settings.match_id))
+        }),
         reads: Reads::Flag,
         usual: None,
         set: |settings, _| put(&mut settings.match_id, Ok(true)),
@@ -311,7 +323,12 @@ pub static OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "value",
-        class: Class::Agreed(of_result("value", |settings| columns(&settings.result.value))),
+        class: Class::Agreed(Term {
+            goes_with: Some(("`[result sum]`", |settings| {
+                settings.result.value.is_empty() || settings.result.result == ResultChoice::Sum
+            })),
+            ..of_result("value", |settings| columns(&settings.result.value))
+        }),
         reads: Reads::Columns,
         usual: None,
         set: |settings, text| {
@@ -323,7 +340,12 @@ pub static OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "at-least",
-        class: Class::Agreed(of_result("at-least", |settings| settings.result.at_least.and_then(word))),
+        class: Class::Agreed(Term {
+            goes_with: Some((COUNT, |settings| {
+                settings.result.at_least.is_none() || settings.result.result == ResultChoice::Count
+            })),
+            ..of_result("at-least", |settings| settings.result.at_least.and_then(word))
+        }),
         reads: Reads::Number("N"),
         usual: None,
         set: |settings, text| put(&mut settings.result.at_least, count(text).map(Some)),
@@ -332,6 +354,9 @@ pub static OPTIONS: &[RunOption] = &[
     RunOption {
         name: "payload",
         class: Class::Agreed(Term {
+            goes_with: Some((ROWS, |settings| {
+                settings.result.payload.is_empty() || settings.result.result == ResultChoice::Rows
+            })),
             not_in_parts: Some(OTHER_RESULTS),
             ..of_result("payload", |settings| columns(&settings.result.payload))
         }),
@@ -345,10 +370,15 @@ pub static OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "payload-bytes",
-        class: Class::Agreed(of_result("payload-bytes", |settings| {
-            let given = !settings.result.payload.is_empty();
-            given.then(|| settings.result.payload_width()).and_then(word)
-        })),
+        class: Class::Agreed(Term {
+            goes_with: Some(("`[payload]`", |settings| {
+                settings.result.payload_bytes.is_none() || !settings.result.payload.is_empty()
+            })),
+            ..of_result("payload-bytes", |settings| {
+                let given = !settings.result.payload.is_empty();
+                given.then(|| settings.result.payload_width()).and_then(word)
+            })
+        }),
         reads: Reads::Number("N"),
         usual: None,
         set: |settings, text| {
@@ -358,7 +388,12 @@ pub static OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "min-matches",
-        class: Class::Agreed(of_result("min-matches", |settings| settings.result.min_matches.and_then(word))),
+        class: Class::Agreed(Term {
+            goes_with: Some(("`[result count]` (without `[at-least]`) or `[result sum]`", |settings| {
+                settings.result.min_matches.is_none() || settings.result.kind().takes_minimum()
+            })),
+            ..of_result("min-matches", |settings| settings.result.min_matches.and_then(word))
+        }),
         reads: Reads::Number("N"),
         usual: None,
         set: |settings, text| put(&mut settings.result.min_matches, count(text).map(Some)),
@@ -366,9 +401,12 @@ pub static OPTIONS: &[RunOption] = &[
     },
     RunOption {
         name: "noise",
-        class: Class::Agreed(of_result("noise", |settings| {
-            settings.result.noise.map(results::shown).and_then(word)
-        })),
+        class: Class::Agreed(Term {
+            goes_with: Some((COUNT, |settings| {
+                settings.result.noise.is_none() || settings.result.kind().takes_noise()
+            })),
+            ..of_result("noise", |settings| settings.result.noise.map(results::shown).and_then(word))
+        }),
         reads: Reads::Decimal("EPSILON"),
         usual: None,
         set: |settings, text| put(&mut settings.result.noise, results::noise(text).map(Some)),
@@ -415,6 +453,9 @@ pub static OPTIONS: &[RunOption] = &[
     RunOption {
         name: "audit-max",
         class: Class::Agreed(Term {
+            goes_with: Some(("`[result rows]` without `[payload]`", |settings| {
+                settings.audit_max.is_none() || settings.result.kind() == ResultKind::Rows
+            })),
             not_in_parts: Some("`[audit-max]`"),
             ..agreed("audit-max", |settings| settings.audit_max.and_then(word))
         }),
@@ -499,6 +540,23 @@ impl RunOption {
 }
 
 impl Settings {
+    /// Checks that the options which are given go together.
+    ///
+    /// # Errors
+    /// If one of them goes with others only.
+    pub fn check(&self) -> Result<(), Error> {
+        for (option, term) in agreed_options() {
+            if let Some((others, _)) = term.goes_with.filter(|(_, holds)| !holds(self)) {
+                let named = || Text::option(option.name);
+                return Err(Error::usage(
+                    text!("`{}` goes with {} only", named(), others),
+                    text!("leave out `{}`, or ask for {}{, on both sides}", named(), others),
+                ));
+            }
+        }
+        self.result.check()
+    }
+
     /// Takes an option's value as a user writes it: `set("memory", "4G")`; a flag's is empty, and of a list each value comes
     /// by itself.
     ///

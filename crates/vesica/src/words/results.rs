@@ -81,28 +81,10 @@ impl ResultOptions {
         }
     }
 
-    /// The options that are given and do not go together.
-    pub(crate) fn check(&self, match_id: bool, audit_max: Option<u64>) -> Result<(), Error> {
+    /// Whether the values are ones that a run can have.
+    pub(crate) fn check(&self) -> Result<(), Error> {
         let kind = self.kind();
         let refused = |message: Text, remedy: Text| Err(Error::usage(message, remedy));
-        let given = |given: bool, option: &'static str, needs: &'static str| match given {
-            true => refused(
-                text!("`{}` goes with {} only", Text::option(option), needs),
-                text!("leave out `{}`, or ask for {}{, on both sides}", Text::option(option), needs),
-            ),
-            false => Ok(()),
-        };
-        let (rows, count) = (self.result == ResultChoice::Rows, self.result == ResultChoice::Count);
-        given(!self.value.is_empty() && self.result != ResultChoice::Sum, "value", "`[result sum]`")?;
-        given(self.at_least.is_some() && !count, "at-least", "`[result count]`")?;
-        given(!self.payload.is_empty() && !rows, "payload", "`[result rows]`")?;
-        given(self.payload_bytes.is_some() && self.payload.is_empty(), "payload-bytes", "`[payload]`")?;
-        let totals = "`[result count]` (without `[at-least]`) or `[result sum]`";
-        given(self.min_matches.is_some() && !kind.takes_minimum(), "min-matches", totals)?;
-        given(self.noise.is_some() && !kind.takes_noise(), "noise", "`[result count]`")?;
-        given(match_id && !rows, "match-id", "`[result rows]`")?;
-        let alone = "`[result rows]` without `[payload]`";
-        given(audit_max.is_some() && kind != ResultKind::Rows, "audit-max", alone)?;
         if kind == (ResultKind::Sums { columns: 0 }) {
             return refused(
                 text!("`[result sum]` needs columns to sum"),
@@ -300,6 +282,7 @@ mod tests {
     use vesica_protocols::registry;
 
     use super::*;
+    use crate::words::settings::Settings;
 
     fn columns(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
@@ -326,7 +309,8 @@ mod tests {
         let count = ResultOptions { result: ResultChoice::Count, ..usual.clone() };
         let rows = ResultOptions { payload: columns(&["a"]), ..usual.clone() };
         let least = ResultOptions { at_least: Some(5), ..count.clone() };
-        let error = |options: &ResultOptions| options.check(false, None).err();
+        let settings = |result: &ResultOptions| Settings { result: result.clone(), ..Settings::default() };
+        let error = |options: &ResultOptions| settings(options).check().err();
         for fine in [&usual, &sum, &count, &rows, &least] {
             assert_eq!(error(fine), None, "{fine:?}");
         }
@@ -354,12 +338,11 @@ mod tests {
             assert!(error.render(vesica_text::Voice::Shell).contains(named), "{options:?}: {error}");
             assert_eq!(error.kind.exit_code(), 64);
         }
-        assert!(
-            count.check(true, few).unwrap_err().render(vesica_text::Voice::Shell).contains("`--match-id`")
-        );
-        assert!(
-            rows.check(true, few).unwrap_err().render(vesica_text::Voice::Shell).contains("`--audit-max`")
-        );
+        let numbered = Settings { match_id: true, ..settings(&count) };
+        let bounded = Settings { audit_max: few, ..settings(&rows) };
+        for (settings, named) in [(numbered, "`--match-id`"), (bounded, "`--audit-max`")] {
+            assert!(settings.check().unwrap_err().render(vesica_text::Voice::Shell).contains(named));
+        }
     }
 
     #[test]

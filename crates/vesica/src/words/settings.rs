@@ -12,7 +12,6 @@ use vesica_protocols::{
 };
 use vesica_table::OnFault;
 
-use crate::words::error::Error;
 use crate::words::memory::Budget;
 use crate::words::results::ResultOptions;
 pub use crate::words::word::Word;
@@ -334,11 +333,6 @@ impl Settings {
 }
 
 impl Settings {
-    /// Checks that the options for the result go together.
-    pub fn check(&self) -> Result<(), Error> {
-        self.result.check(self.match_id, self.audit_max)
-    }
-
     /// Whether a party in this role learns the result.
     pub fn learns_result(&self, role: Role) -> bool {
         role == Role::Receiver
