@@ -130,9 +130,3 @@ def test_every_kind_of_failure_is_in_the_page() -> None:
     page = (ROOT / "docs" / "python.md").read_text()
     for error in vesica.VesicaError.__subclasses__():
         assert f"| `{error.__name__}` | {error.exit_code} |" in page
-
-
-def test_every_option_is_in_the_page() -> None:
-    page = (ROOT / "docs" / "python.md").read_text()
-    for option in vesica.Options.__annotations__:
-        assert f"`{option}`" in page, option
