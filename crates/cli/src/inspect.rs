@@ -69,7 +69,7 @@ fn describe(keys: &Keys, text: &mut String) {
         line(text, &format!("{count:>12}  {what}"));
     }
     for fault in &keys.faults {
-        let (rows, key, reason, first) = (fault.rows, &fault.key, &fault.reason, fault.first);
+        let (rows, key, reason, first) = (fault.rows, &fault.key, fault.reason.text().shell(), fault.first);
         line(text, &format!("{rows:>16}  {key}: {reason}; first in {first}"));
     }
     if !keys.samples.is_empty() {

@@ -10,7 +10,7 @@ use vesica_text::{Text, text};
 
 use crate::collect::{Collector, RowFault, Rows};
 use crate::columnar::{self, Wanted};
-use crate::error::{Place, TableError};
+use crate::error::{Invalid, Place, TableError};
 use crate::format::Format;
 use crate::header::{self, Needed};
 use crate::input::{Input, Progress};
@@ -75,7 +75,7 @@ pub struct KeyFault {
     /// The column and its rule.
     pub key: String,
     /// What is wrong.
-    pub reason: String,
+    pub reason: Invalid,
     /// How many rows have this fault.
     pub rows: u64,
     /// The first such row.
@@ -116,7 +116,7 @@ impl Input {
             self.read(&keys.iter().map(Needed::key).collect::<Vec<_>>(), begin, on_progress)?;
         let Inspecting { collector, faults, samples, .. } = rows;
         let (_, report) = collector.finish(&request)?;
-        let faults = faults.into_iter().map(|((part, reason), (rows, first))| KeyFault {
+        let faults = faults.into_iter().map(|((part, _), (reason, rows, first))| KeyFault {
             key: request.keys[part].to_string(),
             reason,
             rows,
@@ -193,8 +193,8 @@ struct Inspecting<'r> {
     file: &'r str,
     request: &'r Request,
     collector: Collector,
-    /// By key column and reason: how many rows, and the first of them.
-    faults: BTreeMap<(usize, String), (u64, Place)>,
+    /// By key column and reason in words: the reason, how many rows, and the first of them.
+    faults: BTreeMap<(usize, String), (Invalid, u64, Place)>,
     samples: Vec<Vec<String>>,
 }
 
@@ -210,7 +210,7 @@ impl Rows for Inspecting<'_> {
             Err(RowFault::Invalid { part, reason }) => {
                 let kind = (part, reason.to_string());
                 if self.faults.len() < KINDS || self.faults.contains_key(&kind) {
-                    self.faults.entry(kind).or_insert_with(|| (0, place())).0 += 1;
+                    self.faults.entry(kind).or_insert_with(|| (reason, 0, place())).1 += 1;
                 }
             }
             Err(fault) => return Err(fault.explain(self.file, place(), self.request)),

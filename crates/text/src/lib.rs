@@ -117,129 +117,15 @@ const FLAGS: &[&str] =
     &["allow-insecure", "insecure-plaintext", "match-id", "no-header", "paper-parameters", "quiet"];
 
 /// The other options.
-const WITH_VALUE: &[&str] = &[
-    "allow",
-    "at-least",
-    "audit-max",
-    "connect",
-    "deadline",
-    "delimiter",
-    "encoding",
-    "events",
-    "helper",
-    "helper-key",
-    "identity",
-    "input",
-    "keep-base-ots",
-    "key",
-    "learns",
-    "level",
-    "listen",
-    "max-parts",
-    "max-peer-rows",
-    "memory",
-    "min-matches",
-    "min-peer-rows",
-    "noise",
-    "on-duplicates",
-    "on-invalid",
-    "on-null",
-    "output",
-    "pad-to",
-    "parts",
-    "payload",
-    "payload-bytes",
-    "peer",
-    "profile",
-    "protocol",
-    "report",
-    "result",
-    "run",
-    "run-file",
-    "security",
-    "sigma",
-    "temp-dir",
-    "threads",
-    "timeout",
-    "value",
-    "variant",
-    "via",
-    "via-key",
-    "write-run-file",
-];
-
-/// The option of that name.
-fn option_of(name: &str) -> Option<&'static str> {
-    FLAGS.iter().chain(WITH_VALUE).find(|known| **known == name).copied()
-}
+const WITH_VALUE: &str = "allow at-least audit-max connect deadline delimiter encoding events helper helper-key identity input \
+    keep-base-ots key learns level listen max-parts max-peer-rows memory min-matches min-peer-rows noise \
+    on-duplicates on-invalid on-null output pad-to parts payload payload-bytes peer profile protocol \
+    report result run run-file security sigma temp-dir threads timeout value variant via via-key \
+    write-run-file";
 
 /// Whether there is an option of that name. Templates name no other.
 pub fn is_option(name: &str) -> bool {
-    option_of(name).is_some()
-}
-
-/// Stops the compiler at a template with an option or a phrase that does not exist, or with another number of `{}` than
-/// arguments.
-#[doc(hidden)]
-pub const fn check<const N: usize>(template: &str, _: [&str; N]) {
-    let template = template.as_bytes();
-    let (mut at, mut holes) = (0, 0);
-    while at < template.len() {
-        let marked = at + 1;
-        let close = match template[at] {
-            b'{' => b'}',
-            b'[' => b']',
-            _ => {
-                at += 1;
-                continue;
-            }
-        };
-        let mut name = marked;
-        while template[at] != close {
-            if template[at] == b'{' && template[at + 1] == b'}' {
-                holes += 1;
-            }
-            if name == marked && at > marked && template[at] == b' ' {
-                name = at;
-            }
-            at += 1;
-        }
-        if close == b']' {
-            let end = if name == marked { at } else { name };
-            assert!(
-                has(FLAGS, template, marked, end) || has(WITH_VALUE, template, marked, end),
-                "no such option"
-            );
-        } else if marked < at {
-            let (mut phrase, mut known) = (0, false);
-            while phrase < PHRASES.len() {
-                known |= is(PHRASES[phrase].two.as_bytes(), template, marked, at);
-                phrase += 1;
-            }
-            assert!(known, "no such phrase");
-        }
-    }
-    assert!(holes == N, "an argument for each hole of the template");
-}
-
-/// Whether that range of the text is one of the names.
-const fn has(names: &[&str], text: &[u8], from: usize, to: usize) -> bool {
-    let (mut name, mut found) = (0, false);
-    while name < names.len() {
-        found |= is(names[name].as_bytes(), text, from, to);
-        name += 1;
-    }
-    found
-}
-
-/// Whether that range of the text is that name.
-const fn is(name: &[u8], text: &[u8], from: usize, to: usize) -> bool {
-    let (mut at, mut same) = (0, name.len() == to - from);
-    while same && at < name.len() {
-        same = name[at] == text[from + at];
-        at += 1;
-    }
-    same
+    FLAGS.contains(&name) || WITH_VALUE.split(' ').any(|known| known == name)
 }
 
 /// Whether templates may hold that phrase.
@@ -247,11 +133,22 @@ pub fn is_phrase(words: &str) -> bool {
     PHRASES.iter().any(|phrase| phrase.two == words)
 }
 
+/// How many arguments the template has.
+#[doc(hidden)]
+pub const fn holes(template: &str) -> usize {
+    let (template, mut at, mut holes) = (template.as_bytes(), 1, 0);
+    while at < template.len() {
+        holes += (template[at - 1] == b'{' && template[at] == b'}') as usize;
+        at += 1;
+    }
+    holes
+}
+
 /// A text from a template and a value for each `{}` in it.
 #[macro_export]
 macro_rules! text {
     ($template:literal $(, $argument:expr)* $(,)?) => {{
-        const { $crate::check($template, [$(stringify!($argument)),*]) };
+        const { assert!($crate::holes($template) == <[&str]>::len(&[$(stringify!($argument)),*])) };
         $crate::Text::filled($template, [$($crate::Text::from($argument)),*])
     }};
 }

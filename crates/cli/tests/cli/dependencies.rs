@@ -118,20 +118,33 @@ fn native_code_is_linked_by_the_listed_crates_alone() {
 
 /// The crates of this repository that each may depend on, tests and examples aside, as ARCHITECTURE.md has them.
 const LAYERS: &[(&str, &[&str])] = &[
-    ("channel", &[]),
+    ("text", &[]),
+    ("channel", &["text"]),
     ("kernels", &[]),
     ("crypto", &["kernels"]),
     ("encode", &["crypto"]),
     ("ot", &["channel", "crypto"]),
     ("circuit", &["channel", "crypto", "ot"]),
-    ("protocols", &["channel", "crypto", "encode", "ot", "circuit"]),
+    ("protocols", &["text", "channel", "crypto", "encode", "ot", "circuit"]),
     ("exhibits", &["channel", "crypto", "encode", "ot", "protocols"]),
-    ("net", &["channel"]),
+    ("net", &["text", "channel"]),
     ("spill", &[]),
-    ("table", &["crypto", "encode"]),
+    ("table", &["text", "crypto", "encode"]),
     (
         "vesica",
-        &["channel", "crypto", "encode", "ot", "circuit", "protocols", "exhibits", "net", "spill", "table"],
+        &[
+            "text",
+            "channel",
+            "crypto",
+            "encode",
+            "ot",
+            "circuit",
+            "protocols",
+            "exhibits",
+            "net",
+            "spill",
+            "table",
+        ],
     ),
     ("bench", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica"]),
     (

@@ -64,7 +64,8 @@ pub enum Invalid {
 }
 
 impl Invalid {
-    pub(crate) fn text(&self) -> Text {
+    /// What it says, with the option that it names as data.
+    pub fn text(&self) -> Text {
         match self {
             Invalid::NotInEncoding => text!("it is not in the encoding that `[encoding]` names"),
             other => Text::words(other),

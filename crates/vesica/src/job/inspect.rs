@@ -58,7 +58,7 @@ pub fn json(inspection: &Inspection) -> serde_json::Value {
                 .iter()
                 .map(|fault| FaultForm {
                     key: &fault.key,
-                    reason: &fault.reason,
+                    reason: fault.reason.text().shell(),
                     rows: fault.rows,
                     first: match fault.first {
                         Place::Line(line) => At::Line(line),
@@ -109,7 +109,7 @@ struct KeysForm<'a> {
 #[derive(Serialize)]
 struct FaultForm<'a> {
     key: &'a str,
-    reason: &'a str,
+    reason: String,
     rows: u64,
     first: At,
 }
