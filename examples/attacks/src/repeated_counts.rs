@@ -152,14 +152,16 @@ impl Asked {
             scope.spawn(|| play(Role::Sender, theirs, there).map(|_| ()));
             play(Role::Receiver, people, here)
         })?;
-        match (ended.answer, ended.result) {
-            (Some(Answer::Count(count)), _) => Ok(Some(count)),
-            (_, Err(error)) if error.kind == Kind::Refused && minimum.is_some() => {
+        match ended.result {
+            Ok(found) => Ok(match found.answer {
+                Some(Answer::Count(count)) => Some(count),
+                _ => None,
+            }),
+            Err(error) if error.kind == Kind::Refused && minimum.is_some() => {
                 self.refused += 1;
                 Ok(None)
             }
-            (_, Err(error)) => Err(error.into()),
-            (_, Ok(_)) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 }
