@@ -465,14 +465,6 @@ pub static OPTIONS: &[RunOption] = &[
         help: "Reveal the result only if at most N keys match; otherwise both sides learn only that more do",
     },
     RunOption {
-        name: "purpose",
-        class: Class::Agreed(agreed("purpose", |settings| settings.purpose.as_ref().and_then(word))),
-        reads: Reads::Name,
-        usual: None,
-        set: |settings, text| put(&mut settings.purpose, Ok(Some(text.to_owned()))),
-        help: "What the run is for",
-    },
-    RunOption {
         name: "paper-parameters",
         class: Class::Agreed(Term {
             absent: "no",

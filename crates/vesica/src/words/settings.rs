@@ -203,8 +203,6 @@ pub struct Settings {
     pub result: ResultOptions,
     /// Agreed: who learns the result.
     pub learns: Learns,
-    /// Agreed: a word for the minutes of the run.
-    pub purpose: Option<String>,
     /// Agreed: matching rows get a number that is the same on both sides for the same key; for [`Learns::Both`].
     pub match_id: bool,
     /// Bound: what is accepted from the partner.
@@ -248,7 +246,6 @@ impl Default for Settings {
             audit_max: None,
             result: ResultOptions::default(),
             learns: Learns::Receiver,
-            purpose: None,
             match_id: false,
             limits: Limits::default(),
             parts: 1,
