@@ -159,7 +159,7 @@ impl Text {
         Text(vec![Piece::Words(Cow::Owned(words.to_string()))])
     }
 
-    /// The option of that name; the name itself, if there is none.
+    /// The option of that name.
     pub fn option(name: &'static str) -> Self {
         Text(vec![Piece::Option(name, Value::None)])
     }
@@ -226,15 +226,11 @@ impl Text {
     fn name(&mut self, marked: &'static str, arguments: &mut impl Iterator<Item = Text>) {
         let (name, value) =
             marked.split_once(' ').map_or((marked, None), |(name, value)| (name, Some(value)));
-        let value = match value.map(|value| (value, value.strip_suffix("{}"))) {
-            None => Value::None,
-            Some((_, Some(before))) => {
-                let argument = arguments.next().unwrap_or_default();
-                Value::Word(Cow::Owned(format!("{before}{}", argument.shell())))
-            }
-            Some((value, None)) => Value::Word(Cow::Borrowed(value)),
-        };
-        self.0.push(Piece::Option(name, value));
+        let value = value.map(|value| match value.strip_suffix("{}") {
+            Some(before) => Cow::Owned(format!("{before}{}", arguments.next().unwrap_or_default().shell())),
+            None => Cow::Borrowed(value),
+        });
+        self.0.push(Piece::Option(name, value.map_or(Value::None, Value::Word)));
     }
 
     /// The value that the text has of that option.
@@ -351,23 +347,16 @@ impl From<&Text> for Text {
     }
 }
 
-impl From<u64> for Text {
-    fn from(number: u64) -> Self {
-        Text::words(number)
-    }
+macro_rules! of_numbers {
+    ($($number:ty)*) => {$(
+        impl From<$number> for Text {
+            fn from(number: $number) -> Self {
+                Text::words(number)
+            }
+        }
+    )*};
 }
-
-impl From<u32> for Text {
-    fn from(number: u32) -> Self {
-        Text::words(number)
-    }
-}
-
-impl From<usize> for Text {
-    fn from(number: usize) -> Self {
-        Text::words(number)
-    }
-}
+of_numbers!(u32 u64 usize);
 
 /// For a Rust caller.
 impl fmt::Display for Text {

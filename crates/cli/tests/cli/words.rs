@@ -118,6 +118,23 @@ fn options_and_phrases_of_templates_exist() {
     assert!(options > 150 && phrases > 50, "{options} options and {phrases} phrases are found");
 }
 
+/// A variant whose `Display` is its text has an arm of `text` of its own; the last arm asks `Display`.
+#[test]
+fn no_text_is_asked_of_itself() {
+    const ITSELF: &str = "#[error(\"{}\", self.text())]";
+    let mut variants = 0;
+    for (path, text) in of_libraries() {
+        let arms: String = between(&text, "fn text(&self) -> Text {", "\n    }\n").collect();
+        for rest in text.split(ITSELF).skip(1) {
+            let name = rest.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            let arm = |end| arms.contains(&format!("::{name}{end}"));
+            assert!([" ", "(", "\n"].into_iter().any(arm), "{}: {name}", path.display());
+            variants += 1;
+        }
+    }
+    assert!(variants > 30, "{variants} variants are found");
+}
+
 #[test]
 fn libraries_edit_no_english() {
     for (path, text) in of_libraries() {
