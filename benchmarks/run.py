@@ -3,18 +3,23 @@
 docs/benchmarks.md tells how to measure again. Python 3.11 and the program `vesica` are all that is needed.
 """
 
+import sys
+
+if sys.version_info < (3, 11):
+    sys.exit("benchmarks/run.py takes Python 3.11 or later")
+
 import argparse
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from tables import definition, record, schedule
-from tables.pages import Report
+from tables.pages import Report, spliced
 from tables.program import BenchError, Program
 
-HERE = Path(os.path.relpath(Path(__file__).resolve().parent))
+ROOT = Path(os.path.relpath(Path(__file__).resolve().parent.parent))
+HERE = ROOT / "benchmarks"
 NETWORKS, DEFINITIONS, RECORDS = HERE / "networks.toml", HERE / "definitions", HERE / "record"
 
 # Seconds for one run, and for all runs. The quick profile must end within 15 minutes.
@@ -42,12 +47,12 @@ def times(text):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    usual = os.environ.get("VESICA_PROGRAM", "target/release/vesica")
+    usual = os.environ.get("VESICA_PROGRAM", ROOT / "target/release/vesica")
     commands = parser.add_subparsers(dest="command", required=True)
     program = argparse.ArgumentParser(add_help=False)
     program.add_argument("--program", default=usual, help="the program [default: $VESICA_PROGRAM, or %(default)s]")
     page = argparse.ArgumentParser(add_help=False)
-    page.add_argument("--page", type=Path, default=HERE.parent / "docs/benchmarks.md", metavar="FILE",
+    page.add_argument("--page", type=Path, default=ROOT / "docs/benchmarks.md", metavar="FILE",
                       help="the page of results, made if it is not there; a page of tables for each paper goes into a "
                            "folder of its name beside it [default: %(default)s]")
     run = commands.add_parser("run", parents=[program, page], help="run the cells that the record does not hold yet")
@@ -74,7 +79,7 @@ def arguments():
     report.add_argument("--beside", type=Path, action="append", default=[], metavar="FOLDER",
                         help="the record of another machine, whose figures stand beside with its name; may be repeated")
     blocks = commands.add_parser("blocks", help="add what `make bench-blocks` measured to a record")
-    blocks.add_argument("--criterion", type=Path, default="target/blocks/criterion", metavar="FOLDER",
+    blocks.add_argument("--criterion", type=Path, default=ROOT / "target/blocks/criterion", metavar="FOLDER",
                         help="the folder that criterion filled [default: %(default)s]")
     blocks.add_argument("--record", type=Path, required=True, metavar="FOLDER")
     args = parser.parse_args()
@@ -105,6 +110,12 @@ def run(args):
     if args.dry_run:
         lines = record.Folder(path).read_all() if path.is_dir() else []
         return tell(schedule.remaining(chosen, limits, networks, lines))
+    if not program.about["optimised"]:
+        if not args.allow_debug:
+            raise BenchError("this program is not optimised: its figures mean nothing; build a release")
+        say("WARNING: this program is not optimised; its figures mean nothing")
+    if args.all and not args.protocol:
+        spliced(args.page, "")
     version = program.about["version"]
     folder = record.Folder.open(path, version)
     folder.note_command(command_line(version))
@@ -164,5 +175,7 @@ if __name__ == "__main__":
     try:
         given = arguments()
         {"run": run, "report": report, "blocks": blocks}[given.command](given)
-    except BenchError as error:
+    except (BenchError, OSError) as error:
         sys.exit(f"benchmarks/run.py: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

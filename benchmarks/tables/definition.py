@@ -175,6 +175,8 @@ def figure(raw, at):
     try:
         if not raw.startswith("~"):
             raise ValueError
+        if not math.isfinite(float(raw[1:])):
+            raise ValueError
         return float(raw[1:]), True
     except (AttributeError, ValueError):
         raise BenchError(f"{at}: {raw!r} is neither a number nor \"~\" and one") from None
@@ -203,6 +205,8 @@ class Question:
             self.entry.cannot = error
         elif error:
             raise BenchError(f"{self.at}: {error}")
+        elif self.value_of and "value" in answer and answer["value"] is None:
+            self.refuse("it has no value for these arguments")
         elif self.value_of:
             self.entry.value = float(self.value_of(answer))
         else:

@@ -153,7 +153,7 @@ class Report:
                 continue
             text = f"**{short(spread.median)}**{'¹' if spread.runs == 1 else ''}"
             text += "" if folder is self.folder else f" _{folder.machine_name}_"
-            if entry.paper is not None and definition.measure != "count":
+            if entry.paper and definition.measure != "count":
                 text += f" ({short(spread.median / entry.paper)}×)"
             texts.append(text)
             # Bytes are the same on every machine, and so are parameters.
@@ -231,5 +231,5 @@ def spliced(path, text):
     before, _, rest = page.partition(begin)
     _, found, after = rest.partition(end)
     if not found:
-        raise BenchError(f"{path}: the markers of the report are not there")
+        raise BenchError(f"{path}: the line {begin} or {end} is not there")
     return f"{before}{begin}\n\n{text.rstrip()}\n{end}{after}"

@@ -69,6 +69,11 @@ def question(table):
     given = {argument: value for argument, value in table.items() if argument != "program"}
     if set(given) != set(ARGUMENTS[name]):
         raise ValueError(f"{name} takes {', '.join(ARGUMENTS[name])}, not {', '.join(given)}")
+    for argument in {"items", "receiver", "sender", "sigma"} & set(given):
+        if type(given[argument]) is not int or given[argument] < 1:
+            raise ValueError(f"{argument} is {given[argument]!r}, and not a number from 1 on")
+    if type(given.get("private_gate", 1)) not in (int, float) or not isinstance(given.get("protocol", ""), str):
+        raise ValueError("private_gate is a number, and protocol a name")
     operation = given.get("operation", OPERATIONS[0])
     if operation not in OPERATIONS:
         raise ValueError(f"no operation {operation!r}")

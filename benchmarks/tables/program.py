@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-# Exit codes of `vesica bench once`: a party ended without a measurement.
+# The exit code of `vesica bench once` if a party ended without a measurement.
 PARTY_FAILED = 69
 
 
@@ -48,11 +48,12 @@ class Program:
         if ended.returncode == 0:
             return json.loads(ended.stdout)
         message = ended.stderr.strip().removeprefix("vesica bench: ")
+        message = message or f"{self.path} ended with code {ended.returncode}"
         raise (RunFailed if ended.returncode == PARTY_FAILED else BenchError)(message)
 
     def _call(self, words, text=""):
         try:
             return subprocess.run([self.path, "bench", *words], input=text, capture_output=True, text=True)
         except OSError as error:
-            how = "build it with `cargo build --release -p vesica-cli`"
+            how = "build it with `cargo build --release --locked -p vesica-cli --features exhibits`"
             raise BenchError(f"{self.path}: {error.strerror}; {how}") from error

@@ -172,8 +172,9 @@ def describe_machine(version):
     name, family, model = (cpu.get(field, "unknown") for field in ("model name", "cpu family", "model"))
     meminfo = Path("/proc/meminfo")
     memory = meminfo.read_text(encoding="utf-8").split()[1] if meminfo.exists() else "unknown"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return (
         f"processor: {name} (family {family}, model {model})\n"
         f"instructions: {' '.join(flag for flag in wanted if flag in flags)}\n"
-        f"cores: {len(os.sched_getaffinity(0))}\nmemory: {memory} KiB\nsystem: {platform.release()}\nvesica: {version}\n"
+        f"cores: {cores}\nmemory: {memory} KiB\nsystem: {platform.release()}\nvesica: {version}\n"
     )

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use vesica::job::Partner;
+use vesica::options::{OPTIONS, Reads};
 use vesica::partner::AddressOptions;
 use vesica::settings::Settings;
 use vesica::table::Dialect;
@@ -27,21 +28,31 @@ enum Value {
     Number(i128),
     Decimal(f64),
     Several(Vec<String>),
+    Other(#[expect(dead_code, reason = "that it is there is all that counts")] Py<PyAny>),
+}
+
+impl Value {
+    /// The values as the command line has them; none if it is of a type that the option does not have.
+    fn texts(&self, reads: Reads) -> Option<Vec<String>> {
+        match (self, reads) {
+            (Value::Flag(given), Reads::Flag) => Some(given.then(String::new).into_iter().collect()),
+            (Value::Several(texts), Reads::Columns) => Some(texts.clone()),
+            (_, Reads::Flag) | (Value::Flag(_) | Value::Several(_) | Value::Other(_), _) => None,
+            (Value::Text(text), _) => Some(vec![text.clone()]),
+            (Value::Number(number), _) => Some(vec![number.to_string()]),
+            (Value::Decimal(number), _) => Some(vec![number.to_string()]),
+        }
+    }
 }
 
 impl Options {
     pub(crate) fn settings(&self) -> Result<Settings, Error> {
         let mut settings = Settings { digest_input: true, ..Settings::default() };
-        for (name, value) in &self.0 {
-            let values = match value {
-                None | Some(Value::Flag(false)) => Vec::new(),
-                Some(Value::Flag(true)) => vec![String::new()],
-                Some(Value::Text(text)) => vec![text.clone()],
-                Some(Value::Number(number)) => vec![number.to_string()],
-                Some(Value::Decimal(number)) => vec![number.to_string()],
-                Some(Value::Several(texts)) => texts.clone(),
-            };
-            values.iter().try_for_each(|value| settings.set(&name.replace('_', "-"), value))?;
+        for option in OPTIONS {
+            let Some(Some(value)) = self.0.get(&option.name.replace('-', "_")) else { continue };
+            let texts =
+                value.texts(option.reads).ok_or_else(|| wrong(option.name, "a value of another type"))?;
+            texts.iter().try_for_each(|text| settings.set(option.name, text))?;
         }
         Ok(settings)
     }

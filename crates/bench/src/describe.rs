@@ -21,6 +21,8 @@ use crate::cell::Cell;
 pub struct Told {
     /// Its version.
     version: &'static str,
+    /// Whether it is optimised, so that its figures mean something.
+    optimised: bool,
     /// The cells that its protocols usually have, but for their sizes.
     protocols: Vec<Usual>,
     /// The protocols that it lacks, and why.
@@ -59,6 +61,11 @@ enum Answer {
     None { error: String },
 }
 
+/// Whether this program is optimised: a debug build and the quick build are not.
+pub fn optimised() -> bool {
+    !cfg!(debug_assertions) && env!("VESICA_BENCH_OPT_LEVEL") != "0"
+}
+
 /// The answers to questions: `{"cell": …}` for its costs, `{"circuit": …}` for the flights and gates of a cell, and
 /// `{"parameter": …}` with the parameter's name as `program`. The parties of a run may take `memory` bytes.
 pub fn describe(questions: &[Value], memory: u64) -> Told {
@@ -73,6 +80,7 @@ pub fn describe(questions: &[Value], memory: u64) -> Told {
     };
     Told {
         version: env!("CARGO_PKG_VERSION"),
+        optimised: optimised(),
         protocols: registry::PROTOCOLS.iter().map(usual).collect(),
         left_out: registry::left_out().map(|name| (name, registry::absent(name))).collect(),
         memory,

@@ -11,7 +11,7 @@ use vesica::net::{Address, PublicKey};
 use vesica::protocols::{Participant, Role};
 use vesica_bench::BenchError;
 use vesica_bench::cell::{Cell, Networks};
-use vesica_bench::describe::describe;
+use vesica_bench::describe::{describe, optimised};
 use vesica_bench::harness::{Harness, Pair};
 use vesica_bench::party::{self, Endpoint, Measured};
 
@@ -44,11 +44,11 @@ pub(crate) fn run(args: &Bench) -> u8 {
 }
 
 fn harness(args: &BenchOnce) -> Result<Harness, BenchError> {
-    if cfg!(debug_assertions) && !args.allow_debug {
-        return Err(BenchError::DebugBuild);
-    }
-    if cfg!(debug_assertions) {
-        say("WARNING: this is a debug build; its figures mean nothing");
+    if !optimised() {
+        if !args.allow_debug {
+            return Err(BenchError::DebugBuild);
+        }
+        say("WARNING: this build is not optimised; its figures mean nothing");
     }
     let program =
         std::env::current_exe().map_err(|cause| BenchError::File { path: "vesica".into(), cause })?;

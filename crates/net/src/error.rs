@@ -172,12 +172,7 @@ impl NetError {
                 "could not reach {the partner} at {} within {}: {}",
                 address,
                 Span(*waited).to_string(),
-                match last {
-                    RetryReason::LeftEarly => {
-                        text!("{the partner} was there, and the connection ended before its first message")
-                    }
-                    last => Text::words(last),
-                }
+                last.text()
             ),
             Self::VersionMismatch { mine, theirs } => text!(
                 "{the partner} speaks version {} of the protocol, this program version {}",
@@ -259,7 +254,7 @@ pub enum RetryReason {
     #[error("the other side closed the connection at once")]
     ClosedEarly,
     /// The other side is the partner, and the connection ended before its first message.
-    #[error("the partner was there, and the connection ended before its first message")]
+    #[error("{}", self.text())]
     LeftEarly,
     /// The other side plays the parts of a run, which this is not.
     #[error("it is busy with another run")]
@@ -285,6 +280,16 @@ pub enum RetryReason {
 }
 
 impl RetryReason {
+    /// What it says, whoever the other side is.
+    pub fn text(&self) -> Text {
+        match self {
+            Self::LeftEarly => {
+                text!("{the partner} was there, and the connection ended before its first message")
+            }
+            other => Text::words(other),
+        }
+    }
+
     /// Whether an attempt for which the time did not suffice ends like this.
     pub(crate) fn says_little(&self) -> bool {
         match self {

@@ -61,7 +61,10 @@ enum Piece {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Value {
     None,
-    Word(Cow<'static, str>),
+    /// Of the template: a word, a number, or what stands for a value, such as `HOST:PORT`.
+    Word(&'static str),
+    /// What a file or a user has given.
+    Given(String),
     /// One value for each of two tables.
     Pair([String; 2]),
 }
@@ -116,16 +119,9 @@ const PHRASES: &[Phrase] = &[
 const FLAGS: &[&str] =
     &["allow-insecure", "insecure-plaintext", "match-id", "no-header", "paper-parameters", "quiet"];
 
-/// The other options.
-const WITH_VALUE: &str = "allow at-least audit-max connect deadline delimiter encoding events helper helper-key identity input \
-    keep-base-ots key learns level listen max-parts max-peer-rows memory min-matches min-peer-rows noise \
-    on-duplicates on-invalid on-null output pad-to parts payload payload-bytes peer profile protocol \
-    report result run run-file security sigma temp-dir threads timeout value variant via via-key \
-    write-run-file";
-
-/// Whether there is an option of that name. Templates name no other.
+/// Whether that may be the name of an option. A test of the command line compares those in templates with its own.
 pub fn is_option(name: &str) -> bool {
-    FLAGS.contains(&name) || WITH_VALUE.split(' ').any(|known| known == name)
+    !name.is_empty() && name.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'-')
 }
 
 /// Whether templates may hold that phrase.
@@ -166,7 +162,7 @@ impl Text {
 
     /// The option of that name with a value.
     pub fn option_with(name: &'static str, value: String) -> Self {
-        Text(vec![Piece::Option(name, Value::Word(Cow::Owned(value)))])
+        Text(vec![Piece::Option(name, Value::Given(value))])
     }
 
     /// What has another form in Python.
@@ -227,16 +223,16 @@ impl Text {
         let (name, value) =
             marked.split_once(' ').map_or((marked, None), |(name, value)| (name, Some(value)));
         let value = value.map(|value| match value.strip_suffix("{}") {
-            Some(before) => Cow::Owned(format!("{before}{}", arguments.next().unwrap_or_default().shell())),
-            None => Cow::Borrowed(value),
+            Some(before) => Value::Given(format!("{before}{}", arguments.next().unwrap_or_default().shell())),
+            None => Value::Word(value),
         });
-        self.0.push(Piece::Option(name, value.map_or(Value::None, Value::Word)));
+        self.0.push(Piece::Option(name, value.unwrap_or(Value::None)));
     }
 
     /// The value that the text has of that option.
     pub fn value_of(&self, name: &str) -> Option<&str> {
         self.0.iter().find_map(|piece| match piece {
-            Piece::Option(option, Value::Word(value)) if *option == name => Some(&**value),
+            Piece::Option(option, Value::Given(value)) if *option == name => Some(&**value),
             _ => None,
         })
     }
@@ -244,7 +240,7 @@ impl Text {
     /// Where the text has a value of that option, one for each of two tables in its place.
     pub fn set_pair(&mut self, name: &str, values: &[String; 2]) {
         for piece in &mut self.0 {
-            if let Piece::Option(option, value @ Value::Word(_)) = piece
+            if let Piece::Option(option, value @ Value::Given(_)) = piece
                 && *option == name
             {
                 *value = Value::Pair(values.clone());
@@ -281,7 +277,13 @@ impl Text {
 
 impl Piece {
     fn told(self, audience: Audience<'_>) -> Self {
-        let Piece::Phrase(phrase) = self else { return self };
+        let phrase = match self {
+            Piece::Phrase(phrase) => phrase,
+            Piece::InPython(forms) => {
+                return Piece::InPython(Box::new(forms.map(|form| form.told(audience))));
+            }
+            piece => return piece,
+        };
         Piece::Words(match audience {
             Audience::One => Cow::Borrowed(phrase.one),
             Audience::Relayed(relay) => filled(phrase.relayed, relay),
@@ -304,13 +306,23 @@ fn option(name: &str, value: &Value, voice: Voice) -> String {
     match (voice, value) {
         (Voice::Shell, Value::None) => format!("--{name}"),
         (Voice::Shell, Value::Word(value)) => format!("--{name} {value}"),
+        (Voice::Shell, Value::Given(value)) => format!("--{name} {value}"),
         (Voice::Shell, Value::Pair([one, other])) => format!("--{name} '{one}={other}'"),
         (Voice::Rust, Value::None) => known,
         (Voice::Rust, Value::Word(value)) => format!("{known}: {value}"),
-        (_, Value::Pair([one, other])) => format!("{known}=(\"{one}\", \"{other}\")"),
+        (Voice::Rust, Value::Given(value)) => format!("{known}: {value}"),
+        (Voice::Rust, Value::Pair([one, other])) => format!("{known}: {one} and {other}"),
+        (Voice::Python, Value::Pair([one, other])) => format!("{known}=(\"{one}\", \"{other}\")"),
         (Voice::Python, Value::None) if name == "no-header" => "header=False".to_owned(),
         (Voice::Python, Value::None) if FLAGS.contains(&name) => format!("{known}=True"),
         (Voice::Python, Value::None) => known,
+        // A shell's quotes are no part of the value.
+        (Voice::Python, Value::Given(value)) => match value.trim_matches('\'') {
+            number if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                format!("{known}={number}")
+            }
+            word => format!("{known}={word:?}"),
+        },
         (Voice::Python, Value::Word(value)) => match value.trim_matches('\'') {
             number if number.bytes().all(|byte| byte.is_ascii_digit()) => format!("{known}={number}"),
             // What stands for a value: `HOST:PORT`.
@@ -386,10 +398,15 @@ mod tests {
         for (template, expected) in cases {
             assert_eq!(forms(&template.into()), expected, "{template}");
         }
-        let mut pair = Text::from("[delimiter ';']");
+        let odd = text!("[key {}]", "ID:\"UPC".to_owned());
+        assert_eq!(forms(&odd), ["--key ID:\"UPC", "key=\"ID:\\\"UPC\"", "key: ID:\"UPC"]);
+        let mut pair = Text::option_with("delimiter", "';'".into());
         assert_eq!(pair.value_of("delimiter"), Some("';'"));
         pair.set_pair("delimiter", &[";".into(), "tab".into()]);
-        assert_eq!(forms(&pair)[..2], ["--delimiter ';=tab'", "delimiter=(\";\", \"tab\")"]);
+        assert_eq!(
+            forms(&pair),
+            ["--delimiter ';=tab'", "delimiter=(\";\", \"tab\")", "delimiter: ; and tab"]
+        );
     }
 
     #[test]

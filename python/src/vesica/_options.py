@@ -38,15 +38,17 @@ class Options(TypedDict, total=False):
     """
 
     threads: int | None
-    """Threads to keep busy [default: all cores]."""
+    """Threads to keep busy; 0 is all cores [default: all cores]."""
     memory: int | str | None
     """Memory that this program may use, such as 512M or 4G, or half of the free memory (auto): what does not fit goes
-    to disk, and a run that may take more is refused [default: 90 % of the free memory, and nothing goes to disk]."""
+    to disk, and a run that may take more is refused [default: 90 % of the free memory, and nothing goes to disk]; a
+    number is bytes."""
     timeout: str | float | timedelta
-    """How long to wait for the partner (a helper: for each party), and how long it may be silent: 90s, 5m, 2h [default:
-    5m]."""
+    """How long to wait for the partner (a helper: for each party), and how long it may be silent: 90s, 5m, 2h; a number
+    is seconds [default: 5m]."""
     deadline: str | float | timedelta | None
-    """End the run if it is not done after this time, whatever it waits for: 90s, 5m, 2h [default: no end]."""
+    """End the run if it is not done after this time, whatever it waits for: 90s, 5m, 2h [default: no end]; a number is
+    seconds."""
     min_peer_rows: int
     """Refuse a partner (a helper: a party) with fewer keys, padding included: a number, or 2^N [default: 0]."""
     max_peer_rows: int
@@ -78,7 +80,8 @@ class Options(TypedDict, total=False):
     """Add a column match_id to the matching rows: the same number on both sides for the same key; with
     learns="both"."""
     sigma: int | None
-    """Use keys as they are: integers below 2^W; one key column of rule int or ip, where the protocol offers it."""
+    """Use keys as they are: integers of at most so many bits; one key column of rule int or ip, where the protocol
+    offers it."""
     level: int
     """Security level in bits, where the protocol offers it: 80, 112, 128, 192 or 256 [default: 128]."""
     variant: str | None
@@ -239,4 +242,7 @@ def filled(options: dict[str, Any], rows_only: bool = False) -> dict[str, Any]:
     for name in ("timeout", "deadline"):
         if every[name] is not None:
             every[name] = time(every[name])
+    for name in ("value", "payload"):
+        if every[name] is not None:
+            every[name] = [every[name]] if isinstance(every[name], str) else list(every[name])
     return every

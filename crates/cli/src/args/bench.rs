@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use vesica::registry::{self, Security};
-use vesica::settings::{Settings, Word, duration};
+use vesica::settings::{Settings, duration};
 use vesica_bench::cell::Cell;
 
 use super::common::set_size;
-use super::options::{Chosen, Compare, GROUP};
+use super::options::{Chosen, Compare, GROUP, words};
 
 #[derive(Args)]
 pub(crate) struct Bench {
@@ -51,7 +51,7 @@ pub(crate) struct BenchOnce {
     #[arg(long, value_name = "JSON", value_parser = cell, conflicts_with_all = MEASURED)]
     cell: Option<Cell>,
     /// Protect against a partner that cheats (malicious), or only against a curious one (semi-honest) [default: malicious if the protocol offers it]
-    #[arg(long, value_parser = Security::of)]
+    #[arg(long, value_parser = words::<Security>())]
     security: Option<Security>,
     #[command(flatten)]
     agreed: Chosen<Compare>,

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, Value
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, Error, FromArgMatches};
 use vesica::options::{Class, OPTIONS, Reads, RunOption};
 use vesica::registry::{self, PROTOCOLS};
-use vesica::settings::Settings;
+use vesica::settings::{Settings, Word};
 use vesica::text::Text;
 
 /// Which of the options a command takes.
@@ -132,6 +132,11 @@ fn argument(option: &'static RunOption) -> Arg {
         }
     };
     argument.value_name(name).value_parser(parser)
+}
+
+/// The words of a setting.
+pub(super) fn words<T: Word>() -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(T::WORDS.iter().map(|(word, _)| *word)).try_map(|word| T::of(&word))
 }
 
 /// How to get the protocols that this build leaves out.

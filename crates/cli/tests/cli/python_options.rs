@@ -1,7 +1,6 @@
 //! Python's keywords, their types and their texts are those of the list of options: they are written from it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where something is amiss")]
 
-use std::fmt::Write;
 use std::path::Path;
 
 use vesica::options::{Class, OPTIONS, Reads, RunOption};
@@ -9,6 +8,8 @@ use vesica::text::{Text, Voice};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/src/vesica/_options.py");
 const MARKS: [&str; 2] = ["# Made from the list of options.\n", "# End of what is made.\n"];
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/python.md");
+const PAGE_MARKS: [&str; 2] = ["<!-- options -->\n", "<!-- end of the options -->\n"];
 
 /// The most letters of a line.
 const WIDTH: usize = 120;
@@ -32,12 +33,20 @@ fn type_of(option: &RunOption) -> String {
     }
 }
 
+/// What it is for, in Python.
+fn text_of(option: &RunOption) -> String {
+    let number = match option.reads {
+        Reads::Time => "; a number is seconds",
+        Reads::Size => "; a number is bytes",
+        _ => "",
+    };
+    let usual = option.usual.map(|usual| format!(" [default: {usual}]")).unwrap_or_default();
+    Text::from(option.help).render(Voice::Python) + number + &usual
+}
+
 /// A keyword of a typed dictionary, with its text below.
 fn keyword(option: &RunOption) -> String {
-    let mut text = Text::from(option.help).render(Voice::Python);
-    if let Some(usual) = option.usual {
-        write!(text, " [default: {usual}]").unwrap();
-    }
+    let text = text_of(option);
     let mut lines = vec![String::from("    \"\"\"")];
     for word in (text + ".\"\"\"").split(' ') {
         let last = lines.last_mut().unwrap();
@@ -87,11 +96,20 @@ fn pythons_keywords_are_the_options_of_the_list() {
     ]
     .join("\n\n")
         + "\n\n";
-    let page = std::fs::read_to_string(Path::new(FILE)).unwrap();
-    let (before, rest) = page.split_once(MARKS[0]).expect("the first mark");
-    let (now, after) = rest.split_once(MARKS[1]).expect("the last mark");
+    hold(FILE, MARKS, &made);
+    let line =
+        |option: &RunOption| format!("| `{}` | {} |\n", option.name.replace('-', "_"), text_of(option));
+    let lines: String = OPTIONS.iter().map(line).collect();
+    hold(PAGE, PAGE_MARKS, &format!("\n| keyword | what it is for |\n| --- | --- |\n{lines}\n"));
+}
+
+/// Holds what stands between the marks of a file against what was made, or writes it if `UPDATE_DOCS` is set.
+fn hold(file: &str, marks: [&str; 2], made: &str) {
+    let text = std::fs::read_to_string(Path::new(file)).unwrap();
+    let (before, rest) = text.split_once(marks[0]).expect("the first mark");
+    let (now, after) = rest.split_once(marks[1]).expect("the last mark");
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(Path::new(FILE), [before, MARKS[0], &made, MARKS[1], after].concat()).unwrap();
+        std::fs::write(Path::new(file), [before, marks[0], made, marks[1], after].concat()).unwrap();
         return;
     }
     assert_eq!(now, made, "`UPDATE_DOCS=1 cargo test --profile ci -p vesica-cli --test cli python_options`");

@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{fs, iter};
 
-use vesica::text::{is_option, is_phrase};
+use vesica::text::is_phrase;
 
 use crate::floors::sources;
 
@@ -96,7 +97,14 @@ fn libraries_name_no_option_as_a_shell_does() {
 #[test]
 fn options_and_phrases_of_templates_exist() {
     let (mut options, mut phrases) = (0, 0);
-    for (path, text) in of_libraries() {
+    let completions =
+        Command::new(env!("CARGO_BIN_EXE_vesica")).args(["completions", "fish"]).output().unwrap();
+    let completions = String::from_utf8(completions.stdout).unwrap();
+    let is_option = |name: &str| completions.contains(&format!(" -l {name} "));
+    let python = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/rust")).unwrap();
+    let python =
+        python.map(|file| file.unwrap().path()).map(|path| (path.clone(), fs::read_to_string(path).unwrap()));
+    for (path, text) in of_libraries().chain(python) {
         for literal in literals(&text).into_iter().map(joined) {
             for option in between(&literal, "[", "]") {
                 let name = option.split(' ').next().unwrap_or_default();

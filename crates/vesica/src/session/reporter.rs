@@ -15,7 +15,7 @@ use vesica_channel::{CancelToken, Digests, Meter, Traffic};
 use vesica_net::{Connection, NetEvent, PublicKey};
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role, Step};
 use vesica_table::{Output, TableReport, shown_path};
-use vesica_text::{Text, text};
+use vesica_text::{Audience, Text, text};
 
 use crate::session::Agreed;
 use crate::session::hints;
@@ -229,7 +229,11 @@ impl<'a> Reporter<'a> {
                 return (self.on_event)(&Event::Listening { address: address.to_string(), key });
             }
             NetEvent::Retrying { reason, .. } => {
-                let message = format!("waiting for {awaited}: {reason}");
+                let reason = match awaited {
+                    "the helper" => reason.text().told(Audience::Three("helper")),
+                    _ => reason.text(),
+                };
+                let message = format!("waiting for {awaited}: {}", reason.shell());
                 // One message for each reason: there are many attempts.
                 if std::mem::replace(&mut self.state().retrying, message.clone()) == message {
                     return;

@@ -1,10 +1,11 @@
-//! Every option of a run, once: who has to agree on it, how it is read, how the terms and a run file have it, what does not
+//! Every option of a run that is no file, once: who has to agree on it, how it is read, how the terms and a run file have it, what does not
 //! go together with it, and its help. The command line's parser, help, completions and pages are made from this list, Python's
-//! keywords and their types too: a new option is a field of [`Settings`] and an entry here.
+//! keywords and their types too: a new option is a field of [`Settings`] and an entry here. (A new flag is also named in
+//! `crates/text`, for Python.)
 
 use serde::{Deserialize, Serialize};
 use vesica_encode::items::OnDuplicates;
-use vesica_protocols::{Learns, Profile, ResultKind, Security};
+use vesica_protocols::{Learns, MOST_PAYLOAD_BYTES, Profile, ResultKind, Security};
 use vesica_table::OnFault;
 
 use vesica_text::{Text, text};
@@ -53,10 +54,19 @@ pub struct Term {
     absent: &'static str,
     /// As an error names it, where a run in several parts cannot have it.
     pub(crate) not_in_parts: Option<&'static str>,
-    /// What it goes with only, and whether settings have that, or not the option.
-    goes_with: Option<(&'static str, fn(&Settings) -> bool)>,
+    /// What it goes with only.
+    goes_with: Option<GoesWith>,
     /// Whether it goes with results of its own, beside `result`.
     pub goes_with_result: bool,
+}
+
+/// What an option goes with only.
+#[derive(Clone, Copy)]
+struct GoesWith {
+    /// As an error names it.
+    others: &'static str,
+    /// Whether settings have it, or not the option.
+    holds: fn(&Settings) -> bool,
 }
 
 /// What a value looks like.
@@ -116,6 +126,9 @@ pub(crate) const NONE: &str = "none";
 /// The option of the protocol. It agrees too where one side leaves it to `auto`, so it is no field among the others.
 pub(crate) const PROTOCOL: &str = "protocol";
 
+/// What `level` asks for.
+const LEVELS: &str = "write 80, 112, 128, 192 or 256";
+
 /// What results other than rows are called where parts are.
 const OTHER_RESULTS: &str = "results other than rows (`[result]`, `[payload]`)";
 
@@ -170,8 +183,8 @@ pub static OPTIONS: &[RunOption] = &[
         class: Class::Own,
         reads: Reads::Number("N"),
         usual: None,
-        set: |settings, text| put(&mut settings.threads, between(text, 1, 1024)),
-        help: "Threads to keep busy [default: all cores]",
+        set: |settings, text| put(&mut settings.threads, between(text, 0, 1024)),
+        help: "Threads to keep busy; 0 is all cores [default: all cores]",
     },
     RunOption {
         name: "memory",
@@ -298,9 +311,10 @@ pub static OPTIONS: &[RunOption] = &[
     RunOption {
         name: "match-id",
         class: Class::Agreed(Term {
-            goes_with: Some((ROWS, |settings| {
-                !settings.match_id || settings.result.result == ResultChoice::Rows
-            })),
+            goes_with: Some(GoesWith {
+                others: ROWS,
+                holds: |settings| !settings.match_id || settings.result.result == ResultChoice::Rows,
+            }),
             absent: "no",
             ..agreed("match id", |settings| flag(settings.match_id))
         }),
@@ -324,9 +338,12 @@ pub static OPTIONS: &[RunOption] = &[
     RunOption {
         name: "value",
         class: Class::Agreed(Term {
-            goes_with: Some(("`[result sum]`", |settings| {
-                settings.result.value.is_empty() || settings.result.result == ResultChoice::Sum
-            })),
+            goes_with: Some(GoesWith {
+                others: "`[result sum]`",
+                holds: |settings| {
+                    settings.result.value.is_empty() || settings.result.result == ResultChoice::Sum
+                },
+            }),
             ..of_result("value", |settings| columns(&settings.result.value))
         }),
         reads: Reads::Columns,
@@ -341,9 +358,12 @@ pub static OPTIONS: &[RunOption] = &[
     RunOption {
         name: "at-least",
         class: Class::Agreed(Term {
-            goes_with: Some((COUNT, |settings| {
-                settings.result.at_least.is_none() || settings.result.result == ResultChoice::Count
-            })),
+            goes_with: Some(GoesWith {
+                others: COUNT,
+                holds: |settings| {
+                    settings.result.at_least.is_none() || settings.result.result == ResultChoice::Count
+                },
+            }),
             ..of_result("at-least", |settings| settings.result.at_least.and_then(word))
         }),
         reads: Reads::Number("N"),
@@ -354,9 +374,12 @@ pub static OPTIONS: &[RunOption] = &[
     RunOption {
         name: "payload",
         class: Class::Agreed(Term {
-            goes_with: Some((ROWS, |settings| {
-                settings.result.payload.is_empty() || settings.result.result == ResultChoice::Rows
-            })),
+            goes_with: Some(GoesWith {
+                others: ROWS,
+                holds: |settings| {
+                    settings.result.payload.is_empty() || settings.result.result == ResultChoice::Rows
+                },
+            }),
             not_in_parts: Some(OTHER_RESULTS),
             ..of_result("payload", |settings| columns(&settings.result.payload))
         }),
@@ -371,9 +394,12 @@ pub static OPTIONS: &[RunOption] = &[
     RunOption {
         name: "payload-bytes",
         class: Class::Agreed(Term {
-            goes_with: Some(("`[payload]`", |settings| {
-                settings.result.payload_bytes.is_none() || !settings.result.payload.is_empty()
-            })),
+            goes_with: Some(GoesWith {
+                others: "`[payload]`",
+                holds: |settings| {
+                    settings.result.payload_bytes.is_none() || !settings.result.payload.is_empty()
+                },
+            }),
             ..of_result("payload-bytes", |settings| {
                 let given = !settings.result.payload.is_empty();
                 given.then(|| settings.result.payload_width()).and_then(word)
@@ -382,16 +408,19 @@ pub static OPTIONS: &[RunOption] = &[
         reads: Reads::Number("N"),
         usual: None,
         set: |settings, text| {
-            put(&mut settings.result.payload_bytes, between(text, 0, u32::MAX.into()).map(Some))
+            put(&mut settings.result.payload_bytes, between(text, 1, MOST_PAYLOAD_BYTES.into()).map(Some))
         },
         help: "Bytes of a row's payload at most, 1 to 65536; the sender pads to it, so that no length is seen [default: 64]",
     },
     RunOption {
         name: "min-matches",
         class: Class::Agreed(Term {
-            goes_with: Some(("`[result count]` (without `[at-least]`) or `[result sum]`", |settings| {
-                settings.result.min_matches.is_none() || settings.result.kind().takes_minimum()
-            })),
+            goes_with: Some(GoesWith {
+                others: "`[result count]` (without `[at-least]`) or `[result sum]`",
+                holds: |settings| {
+                    settings.result.min_matches.is_none() || settings.result.kind().takes_minimum()
+                },
+            }),
             ..of_result("min-matches", |settings| settings.result.min_matches.and_then(word))
         }),
         reads: Reads::Number("N"),
@@ -402,9 +431,10 @@ pub static OPTIONS: &[RunOption] = &[
     RunOption {
         name: "noise",
         class: Class::Agreed(Term {
-            goes_with: Some((COUNT, |settings| {
-                settings.result.noise.is_none() || settings.result.kind().takes_noise()
-            })),
+            goes_with: Some(GoesWith {
+                others: COUNT,
+                holds: |settings| settings.result.noise.is_none() || settings.result.kind().takes_noise(),
+            }),
             ..of_result("noise", |settings| settings.result.noise.map(results::shown).and_then(word))
         }),
         reads: Reads::Decimal("EPSILON"),
@@ -421,14 +451,14 @@ pub static OPTIONS: &[RunOption] = &[
         reads: Reads::Number("W"),
         usual: None,
         set: |settings, text| put(&mut settings.sigma, between(text, 1, 64).map(Some)),
-        help: "Use keys as they are: integers below 2^W; one key column of rule int or ip, where the protocol offers it",
+        help: "Use keys as they are: integers of at most so many bits; one key column of rule int or ip, where the protocol offers it",
     },
     RunOption {
         name: "level",
         class: Class::Agreed(agreed("level", |settings| word(settings.level))),
         reads: Reads::Number("BITS"),
         usual: Some("128"),
-        set: |settings, text| put(&mut settings.level, between(text, 1, u32::MAX.into())),
+        set: |settings, text| put(&mut settings.level, text.parse().map_err(|_| LEVELS.to_owned())),
         help: "Security level in bits, where the protocol offers it: 80, 112, 128, 192 or 256",
     },
     RunOption {
@@ -453,9 +483,10 @@ pub static OPTIONS: &[RunOption] = &[
     RunOption {
         name: "audit-max",
         class: Class::Agreed(Term {
-            goes_with: Some(("`[result rows]` without `[payload]`", |settings| {
-                settings.audit_max.is_none() || settings.result.kind() == ResultKind::Rows
-            })),
+            goes_with: Some(GoesWith {
+                others: "`[result rows]` without `[payload]`",
+                holds: |settings| settings.audit_max.is_none() || settings.result.kind() == ResultKind::Rows,
+            }),
             not_in_parts: Some("`[audit-max]`"),
             ..agreed("audit-max", |settings| settings.audit_max.and_then(word))
         }),
@@ -546,7 +577,7 @@ impl Settings {
     /// If one of them goes with others only.
     pub fn check(&self) -> Result<(), Error> {
         for (option, term) in agreed_options() {
-            if let Some((others, _)) = term.goes_with.filter(|(_, holds)| !holds(self)) {
+            if let Some(GoesWith { others, .. }) = term.goes_with.filter(|goes| !(goes.holds)(self)) {
                 let named = || Text::option(option.name);
                 return Err(Error::usage(
                     text!("`{}` goes with {} only", named(), others),
@@ -568,14 +599,14 @@ impl Settings {
             let none = Text::words(format!("there is no option {option:?}"));
             return Err(Error::usage(none, Text::words(format!("give one of these: {names}"))));
         };
-        let set = match known.reads {
-            Reads::Flag if !value.is_empty() => Err("it has no value".to_owned()),
-            _ => known.set(self, value),
-        };
-        set.map_err(|why| {
-            let named = || Text::option(known.name);
-            Error::usage(text!("`{}`: {}", named(), why), text!("give another `{}`", named()))
-        })
+        let named = || Text::option(known.name);
+        if matches!(known.reads, Reads::Flag) && !value.is_empty() {
+            let message = text!("`{}` is given or not, and has no value", named());
+            return Err(Error::usage(message, "leave out the value, or the option"));
+        }
+        known
+            .set(self, value)
+            .map_err(|why| Error::usage(text!("`{}`: {}", named(), why), text!("give another `{}`", named())))
     }
 }
 
@@ -614,6 +645,14 @@ mod tests {
                     || option.usual == Some(value)
             );
             assert!(wrong.is_none_or(|wrong| option.set(&mut settings, wrong).is_err()), "{}", option.name);
+        }
+    }
+
+    #[test]
+    fn flags_are_flags_in_python() {
+        for option in OPTIONS {
+            let python = Text::option(option.name).render(vesica_text::Voice::Python);
+            assert_eq!(python.ends_with("=True"), matches!(option.reads, Reads::Flag), "{python}");
         }
     }
 
