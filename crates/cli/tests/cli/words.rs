@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, iter};
 
-use vesica::text::is_phrase;
+use vesica::text::{is_option, is_phrase};
 
 use crate::floors::sources;
 
@@ -100,7 +100,7 @@ fn options_and_phrases_of_templates_exist() {
     let completions =
         Command::new(env!("CARGO_BIN_EXE_vesica")).args(["completions", "fish"]).output().unwrap();
     let completions = String::from_utf8(completions.stdout).unwrap();
-    let is_option = |name: &str| completions.contains(&format!(" -l {name} "));
+    let known = |name: &str| completions.contains(&format!(" -l {name} "));
     let python = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/rust")).unwrap();
     let python =
         python.map(|file| file.unwrap().path()).map(|path| (path.clone(), fs::read_to_string(path).unwrap()));
@@ -108,10 +108,10 @@ fn options_and_phrases_of_templates_exist() {
         for literal in literals(&text).into_iter().map(joined) {
             for option in between(&literal, "[", "]") {
                 let name = option.split(' ').next().unwrap_or_default();
-                if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+                if !is_option(name) {
                     continue;
                 }
-                assert!(is_option(name), "{}: [{option}]", path.display());
+                assert!(known(name), "{}: [{option}]", path.display());
                 options += 1;
             }
             let words = |marked: &&str| {
