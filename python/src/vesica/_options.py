@@ -31,10 +31,8 @@ __all__ = [
 class Options(TypedDict, total=False):
     """Options of every run, as keyword arguments: those of ``vesica receive --help``.
 
-    Both sides give the same
-    ``protocol``, ``security``, ``learns``, ``match_id``, ``sigma``, ``level``,
-    and ``variant``, ``profile``, ``audit_max``, ``paper_parameters``.
-    One side may leave ``protocol`` to ``"auto"``.
+    Both sides give the same ``protocol``, ``security``, ``learns``, ``match_id``, ``sigma``, ``level``, ``variant``,
+    ``profile``, ``audit_max``, ``paper_parameters``. One side may leave ``protocol`` to ``"auto"``.
     """
 
     threads: int | None
@@ -68,9 +66,9 @@ class Options(TypedDict, total=False):
     """Refuse a run of more than N parts [default: what suits the sizes: 64, or one for each 65,536 keys if that is
     more, with little padding]."""
     allow_insecure: bool
-    """Allow protocols that are marked insecure or broken."""
+    """Allow protocols that `vesica protocols` marks insecure or broken."""
     protocol: str
-    """Protocol by name, or auto [default: auto]."""
+    """Protocol by name (see `vesica protocols`), or auto [default: auto]."""
     security: Literal["malicious", "semi-honest"]
     """Protect against a partner that cheats (malicious), or only against a curious one (semi-honest) [default:
     malicious]."""
@@ -100,7 +98,7 @@ class ResultOptions(TypedDict, total=False):
 
     value: str | Sequence[str]
     """With result="sum": a column of the sender's table to sum over the matching keys, whole numbers from 0 on; several
-    for several sums."""
+    give several sums."""
     at_least: int | None
     """With result="count": show both sides only whether at least N keys match."""
     payload: str | Sequence[str]

@@ -136,7 +136,7 @@ fn argument(option: &'static RunOption) -> Arg {
 
 /// The words of a setting.
 pub(super) fn words<T: Word>() -> impl TypedValueParser<Value = T> {
-    PossibleValuesParser::new(T::WORDS.iter().map(|(word, _)| *word)).try_map(|word| T::of(&word))
+    PossibleValuesParser::new(T::words()).try_map(|word| T::of(&word))
 }
 
 /// How to get the protocols that this build leaves out.

@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use clap::Args;
 use vesica::memory::Budget;
-use vesica::options::memory;
 use vesica::parts::MOST;
 use vesica::plan::Conditions;
 use vesica::protocols::Sizes;
-use vesica::settings::Settings;
+use vesica::settings::{Settings, memory};
 
 use super::common::set_size;
 use super::options::{Chosen, Forecast};

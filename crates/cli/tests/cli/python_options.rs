@@ -46,19 +46,22 @@ fn text_of(option: &RunOption) -> String {
 
 /// A keyword of a typed dictionary, with its text below.
 fn keyword(option: &RunOption) -> String {
-    let text = text_of(option);
-    let mut lines = vec![String::from("    \"\"\"")];
-    for word in (text + ".\"\"\"").split(' ') {
-        let last = lines.last_mut().unwrap();
-        if last.trim_start() == "\"\"\"" {
-            *last += word;
-        } else if last.chars().count() + 1 + word.chars().count() <= WIDTH {
-            *last = format!("{last} {word}");
-        } else {
-            lines.push(format!("    {word}"));
+    let text = indented(&format!("\"\"\"{}.\"\"\"", text_of(option)));
+    format!("    {}: {}\n{text}\n", option.name.replace('-', "_"), type_of(option))
+}
+
+/// In lines behind four spaces.
+fn indented(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(last) if last.chars().count() + 1 + word.chars().count() <= WIDTH => {
+                *last = format!("{last} {word}");
+            }
+            _ => lines.push(format!("    {word}")),
         }
     }
-    format!("    {}: {}\n{}\n", option.name.replace('-', "_"), type_of(option), lines.join("\n"))
+    lines.join("\n")
 }
 
 fn class(head: &str, text: &str, options: impl Iterator<Item = &'static RunOption>) -> String {
@@ -82,9 +85,11 @@ fn pythons_keywords_are_the_options_of_the_list() {
         class(
             "Options",
             &format!(
-                "Options of every run, as keyword arguments: those of ``vesica receive --help``.\n\n    Both sides give the same\n    {}\n    and {}.\n    One side may leave ``protocol`` to ``\"auto\"``.\n    ",
-                agreed[..6].join(", ") + ",",
-                agreed[6..].join(", ")
+                "Options of every run, as keyword arguments: those of ``vesica receive --help``.\n\n{}\n    ",
+                indented(&format!(
+                    "Both sides give the same {}. One side may leave ``protocol`` to ``\"auto\"``.",
+                    agreed.join(", ")
+                ))
             ),
             of_run(),
         ),

@@ -67,7 +67,7 @@ pub enum PartsError {
     #[error(transparent)]
     Link(#[from] Box<NetError>),
     /// The connection of a part leads to somebody else than that of the run.
-    #[error("the partner was met, and connections of parts do not lead to it: {0}")]
+    #[error("{}", self.text())]
     Elsewhere(Box<NetError>),
     /// Parts did not come through.
     #[error("{missing} of {count} parts did not come through, in {MOST_ROUNDS} rounds")]

@@ -139,6 +139,14 @@ pub fn size(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A memory budget as a user writes it: an amount, or `auto`, half of the free memory.
+pub fn memory(text: &str) -> Result<Budget, String> {
+    match text {
+        "auto" => Budget::automatic().ok_or_else(|| "this system does not tell its free memory".to_owned()),
+        text => size(text).map(Budget::named),
+    }
+}
+
 /// A time as a user writes it: `90s`, `5m`, `2h`, or seconds without a unit.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));

@@ -8,8 +8,12 @@ pub trait Word: Copy + PartialEq + Send + Sync + 'static {
     /// The value of a word; the words to choose from if there is none.
     fn of(word: &str) -> Result<Self, String> {
         let found = Self::WORDS.iter().find(|(known, _)| *known == word);
-        let words = || Self::WORDS.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(" or ");
-        found.map(|(_, value)| *value).ok_or_else(|| format!("write {}", words()))
+        found.map(|(_, value)| *value).ok_or_else(|| format!("write {}", Self::words().join(" or ")))
+    }
+
+    /// The words alone.
+    fn words() -> Vec<&'static str> {
+        Self::WORDS.iter().map(|(word, _)| *word).collect()
     }
 
     /// The word of this value.
