@@ -61,6 +61,7 @@ fn read(input: &[u8]) {
         on_invalid: fault(2),
         on_duplicates: if faults & 4 == 0 { OnDuplicates::All } else { OnDuplicates::First },
         attach,
+        threads: 1 + usize::from(faults >> 7),
     };
     let go = &mut |_| ControlFlow::Continue(());
     let load = |bytes: &[u8]| {

@@ -6,8 +6,10 @@
 //! loop returns the error of the lowest chunk, whatever the timing: chunks are handed out in order, so all
 //! lower chunks have been started by then. A panic in a chunk reaches the caller.
 
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
 use std::panic;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Runs `work(chunk_index, inputs, outputs)` over equal chunks of `inputs` and `outputs`; the last may be
@@ -144,6 +146,178 @@ pub fn both<A: Send, B>(
     })
 }
 
+/// A stream of pieces: the calling thread fills and takes them in order, and all threads work on them in between.
+pub trait Stages {
+    /// A piece, which is used again once it was taken.
+    type Piece: Send;
+    /// Why the stream ends early.
+    type Error;
+
+    /// A piece that was not filled yet.
+    fn piece(&mut self) -> Self::Piece;
+
+    /// Fills the next piece; false if there is none.
+    fn fill(&mut self, piece: &mut Self::Piece) -> Result<bool, Self::Error>;
+
+    /// Works on a piece, on any thread.
+    fn work(piece: &mut Self::Piece);
+
+    /// Takes the next piece, whose work is done.
+    fn take(&mut self, piece: &mut Self::Piece) -> Result<(), Self::Error>;
+}
+
+/// Runs a stream to its end, on at most `threads` threads including the calling one. At most twice as many pieces are
+/// filled and not taken. A stream of one piece starts no thread.
+///
+/// # Errors
+/// The error of a take, or that of the fill behind the last piece that could be filled.
+///
+/// # Panics
+/// If the work on a piece panics.
+pub fn in_order<S: Stages>(threads: usize, stages: &mut S) -> Result<(), S::Error> {
+    let threads = threads.max(1);
+    let shared = Shared::default();
+    thread::scope(|scope| {
+        let _closes = Closes(&shared);
+        let (mut free, mut joins) = (Vec::new(), Vec::new());
+        let (mut filled, mut taken, mut end) = (0, 0, None);
+        let mut refused = false;
+        while end.is_none() || taken < filled {
+            if let Some(mut piece) = shared.done(taken) {
+                stages.take(&mut piece)?;
+                free.push(piece);
+                taken += 1;
+            } else if end.is_none() && filled - taken < 2 * threads {
+                let mut piece = free.pop().unwrap_or_else(|| stages.piece());
+                match stages.fill(&mut piece) {
+                    Ok(true) => {
+                        shared.put(filled, piece);
+                        filled += 1;
+                        if filled > 1 && joins.len() + 1 < threads && !refused {
+                            // If the system refuses a thread, the existing threads do all the work.
+                            let helper = || shared.work(S::work);
+                            match thread::Builder::new().spawn_scoped(scope, helper) {
+                                Ok(join) => joins.push(join),
+                                Err(_) => refused = true,
+                            }
+                        }
+                    }
+                    Ok(false) => end = Some(Ok(())),
+                    Err(error) => end = Some(Err(error)),
+                }
+            } else if shared.help_or_wait(taken, S::work).is_break() {
+                // The join below tells why.
+                break;
+            }
+        }
+        shared.close();
+        counted::add(joins.len());
+        for join in joins {
+            if let Err(payload) = join.join() {
+                panic::resume_unwind(payload);
+            }
+        }
+        end.unwrap_or(Ok(()))
+    })
+}
+
+/// Where the pieces of a stream lie while threads work on them.
+struct Shared<P> {
+    pieces: Mutex<Pieces<P>>,
+    changed: Condvar,
+}
+
+struct Pieces<P> {
+    waiting: VecDeque<(usize, P)>,
+    done: BTreeMap<usize, P>,
+    /// Nothing more comes.
+    closed: bool,
+}
+
+impl<P> Default for Shared<P> {
+    fn default() -> Self {
+        let pieces = Pieces { waiting: VecDeque::new(), done: BTreeMap::new(), closed: false };
+        Shared { pieces: Mutex::new(pieces), changed: Condvar::new() }
+    }
+}
+
+impl<P> Shared<P> {
+    fn pieces(&self) -> MutexGuard<'_, Pieces<P>> {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, number: usize, piece: P) {
+        self.pieces().waiting.push_back((number, piece));
+        self.changed.notify_one();
+    }
+
+    fn done(&self, number: usize) -> Option<P> {
+        self.pieces().done.remove(&number)
+    }
+
+    fn finish(&self, number: usize, piece: P) {
+        self.pieces().done.insert(number, piece);
+        self.changed.notify_all();
+    }
+
+    fn close(&self) {
+        self.pieces().closed = true;
+        self.changed.notify_all();
+    }
+
+    /// Works on pieces until nothing more comes.
+    fn work(&self, work: fn(&mut P)) {
+        let _closes = ClosesOnPanic(self);
+        let mut pieces = self.pieces();
+        while !pieces.closed {
+            match pieces.waiting.pop_front() {
+                Some((number, mut piece)) => {
+                    drop(pieces);
+                    work(&mut piece);
+                    self.finish(number, piece);
+                    pieces = self.pieces();
+                }
+                None => pieces = self.changed.wait(pieces).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+
+    /// Works on a piece, or waits for that one, whose work another thread does. Breaks if a thread panicked.
+    fn help_or_wait(&self, number: usize, work: fn(&mut P)) -> ControlFlow<()> {
+        let mut pieces = self.pieces();
+        if let Some((number, mut piece)) = pieces.waiting.pop_front() {
+            drop(pieces);
+            work(&mut piece);
+            self.finish(number, piece);
+            return ControlFlow::Continue(());
+        }
+        while !pieces.closed && !pieces.done.contains_key(&number) {
+            pieces = self.changed.wait(pieces).unwrap_or_else(PoisonError::into_inner);
+        }
+        if pieces.closed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Ends the helpers, however the calling thread leaves.
+struct Closes<'b, P>(&'b Shared<P>);
+
+impl<P> Drop for Closes<'_, P> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Ends the stream if the work on a piece panics.
+struct ClosesOnPanic<'b, P>(&'b Shared<P>);
+
+impl<P> Drop for ClosesOnPanic<'_, P> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.close();
+        }
+    }
+}
+
 /// Tasks not yet taken, and the error of the lowest task that failed.
 struct Queue<I, E> {
     tasks: Mutex<I>,
@@ -243,6 +417,80 @@ mod tests {
             });
             let payload = caught.unwrap_err();
             assert_eq!(payload.downcast_ref::<&str>(), Some(&"chunk five"));
+        }
+    }
+
+    /// Numbers up to a limit, doubled; the error is that of a fill or of a take.
+    struct Doubling {
+        next: u64,
+        limit: u64,
+        taken: Vec<u64>,
+        failing: Option<(bool, u64)>,
+        panicking: bool,
+    }
+
+    impl Stages for Doubling {
+        type Piece = u64;
+        type Error = u64;
+
+        fn piece(&mut self) -> u64 {
+            0
+        }
+
+        fn fill(&mut self, piece: &mut u64) -> Result<bool, u64> {
+            if self.failing == Some((true, self.next)) {
+                return Err(self.next);
+            }
+            *piece = if self.panicking && self.next == 50 { u64::MAX } else { self.next };
+            self.next += 1;
+            Ok(*piece < self.limit || self.panicking)
+        }
+
+        fn work(piece: &mut u64) {
+            assert!(*piece != u64::MAX, "piece fifty");
+            if *piece % 17 == 3 {
+                thread::sleep(Duration::from_micros(300));
+            }
+            *piece *= 2;
+        }
+
+        fn take(&mut self, piece: &mut u64) -> Result<(), u64> {
+            if self.failing == Some((false, *piece)) {
+                return Err(*piece);
+            }
+            self.taken.push(*piece);
+            Ok(())
+        }
+    }
+
+    fn doubling(limit: u64, failing: Option<(bool, u64)>) -> Doubling {
+        Doubling { next: 0, limit, taken: Vec::new(), failing, panicking: false }
+    }
+
+    #[test]
+    fn a_stream_keeps_its_order() {
+        for threads in [0, 1, 2, 3, 8] {
+            for limit in [0, 1, 2, 300] {
+                let mut stream = doubling(limit, None);
+                let before = helpers_started();
+                assert_eq!(in_order(threads, &mut stream), Ok(()));
+                assert!(stream.taken.iter().copied().eq((0..limit).map(|number| 2 * number)));
+                assert!(helpers_started() - before <= threads.saturating_sub(1).min(limit as usize / 2));
+            }
+            // What could be filled before an error is taken; a take that fails ends it at once.
+            let mut stream = doubling(300, Some((true, 70)));
+            assert_eq!((in_order(threads, &mut stream), stream.taken.len()), (Err(70), 70));
+            let mut stream = doubling(300, Some((false, 70)));
+            assert_eq!((in_order(threads, &mut stream), stream.taken.len()), (Err(70), 35));
+        }
+    }
+
+    #[test]
+    fn a_panic_ends_a_stream() {
+        for threads in [1, 2, 5] {
+            let mut stream = Doubling { panicking: true, ..doubling(0, None) };
+            let caught = panic::catch_unwind(panic::AssertUnwindSafe(|| in_order(threads, &mut stream)));
+            assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"piece fifty"));
         }
     }
 

@@ -155,6 +155,22 @@ impl Carried {
     }
 }
 
+impl Carried {
+    /// Takes what the next rows carry, whose part of a table is empty then.
+    pub(crate) fn take_from(&mut self, part: &mut Carried) {
+        match (self, part) {
+            (Carried::Values(columns), Carried::Values(parts)) => {
+                columns.iter_mut().zip(parts).for_each(|(column, part)| column.append(part));
+            }
+            (Carried::Payloads { text, ends, .. }, Carried::Payloads { text: part, ends: part_ends, .. }) => {
+                ends.extend(part_ends.drain(..).map(|end| text.len() + end));
+                text.append(part);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// A number to sum.
 fn number(value: Value<'_>) -> Result<u64, BadValue> {
     let mut digits = Vec::new();

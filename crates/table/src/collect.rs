@@ -47,7 +47,7 @@ impl RowFault {
 }
 
 /// Receives the rows of a first pass.
-pub(crate) trait Rows {
+pub(crate) trait Rows<'r> {
     /// Takes the next row: `place` gives its position, for errors, and `value` the values of the needed columns by
     /// number, the keys first.
     fn row<'v>(
@@ -55,6 +55,17 @@ pub(crate) trait Rows {
         place: impl FnOnce() -> Place,
         value: impl Fn(usize) -> Value<'v>,
     ) -> Result<(), TableError>;
+
+    /// Where another thread collects some of the rows; none if one thread must take all.
+    fn part(&self) -> Result<Option<Loading<'r>>, TableError> {
+        Ok(None)
+    }
+
+    /// Takes the rows of a part, which come next.
+    fn take_from(&mut self, part: &mut Loading<'r>) -> Result<(), TableError> {
+        let _ = part;
+        Ok(())
+    }
 
     /// Takes the next `count` rows. `place` and `value` also take the number of the row among them.
     fn rows<'v>(
@@ -75,7 +86,21 @@ pub(crate) struct Loading<'r> {
     pub(crate) carried: Carried,
 }
 
-impl Rows for Loading<'_> {
+impl<'r> Rows<'r> for Loading<'r> {
+    fn part(&self) -> Result<Option<Loading<'r>>, TableError> {
+        let carried = match self.carried {
+            Carried::Nothing => Carried::Nothing,
+            _ => Carried::new(&self.request.attach, 0),
+        };
+        Ok(Some(Loading { collector: Collector::new(self.request, 0)?, carried, ..*self }))
+    }
+
+    fn take_from(&mut self, part: &mut Loading<'r>) -> Result<(), TableError> {
+        self.carried.take_from(&mut part.carried);
+        let taken = self.collector.take_from(&mut part.collector);
+        taken.map_err(|_| TableError::TooManyRows { file: self.file.to_owned() })
+    }
+
     #[inline]
     fn row<'v>(
         &mut self,
@@ -276,6 +301,21 @@ impl Collector {
             ItemsError::ValueOutOfRange { .. } => fault,
             error => RowFault::Items(error),
         })
+    }
+
+    /// Takes the rows of another collector for the same request, which come next.
+    fn take_from(&mut self, part: &mut Collector) -> Result<(), ItemsError> {
+        self.builder.take_from(&mut part.builder, self.report.rows - self.first)?;
+        let TableReport { rows, nulls, invalid, .. } = std::mem::take(&mut part.report);
+        self.report.rows += rows;
+        self.report.nulls += nulls;
+        self.report.invalid += invalid;
+        Ok(())
+    }
+
+    /// Makes digests of the last keys, so that whoever takes them need not.
+    pub(crate) fn flush(&mut self) {
+        self.builder.flush();
     }
 
     /// How many digests it holds, and of how many rows they are, those without a key counted.

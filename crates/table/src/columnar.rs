@@ -14,6 +14,7 @@ use crate::request::{Chosen, Loaded};
 use crate::rows::Ascending;
 use crate::rule::Rule;
 use crate::shown::shown;
+use crate::table::Cuts;
 use ::parquet::errors::ParquetError;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, SchemaRef};
@@ -212,7 +213,7 @@ pub(crate) fn check_rows(input: &Input, on_progress: OnProgress<'_>) -> Result<(
 
 /// The first pass: hands the values of these columns in every row to the receiver that `begin` makes for the approximate
 /// number of rows.
-pub(crate) fn read<S: Rows>(
+pub(crate) fn read<'r, S: Rows<'r>>(
     input: &Input,
     needed: &[Needed<'_>],
     begin: impl FnOnce(usize) -> Result<S, TableError>,
@@ -238,7 +239,7 @@ pub(crate) fn read<S: Rows>(
         rows.rows(batch.num_rows(), place, |row, part| texts[part].get(row))?;
     }
     let columns = schema.fields().iter().map(|field| field.name().clone()).collect();
-    Ok(Loaded { rows, columns, fingerprint: scan.fingerprint()? })
+    Ok(Loaded { rows, columns, fingerprint: scan.fingerprint()?, cuts: Cuts::default() })
 }
 
 fn texts<'a>(input: &Input, batch: &'a RecordBatch, indices: &[usize]) -> Result<Vec<Texts<'a>>, TableError> {

@@ -18,7 +18,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
-use memchr::{memchr, memchr_iter, memchr2, memchr2_iter};
+use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memrchr2_iter};
 
 use crate::dialect::{Delimiter, Dialect};
 use crate::error::Syntax;
@@ -220,6 +220,61 @@ impl<R: Read> Records<R> {
         self.line = self.next_line;
         self.next_line += self.block.lines(&self.buffer[start..end]);
         true
+    }
+
+    /// Gives the next records to `piece`, and returns how many bytes they are. None are given if the end of the source is
+    /// in the buffer, or perhaps an error, or if the next record is too long: read them here then.
+    pub(crate) fn give(&mut self, piece: &mut Records<io::Empty>) -> Result<usize, Failure> {
+        loop {
+            self.record.start = self.record.end;
+            let unread = &self.buffer[self.record.end..self.filled];
+            let is_full = unread.len() == self.buffer.len() || self.failure.is_some();
+            match last_end(unread).filter(|_| is_full) {
+                _ if self.at_end => return Ok(0),
+                Some(length) => {
+                    let lines = line_feeds(&unread[..length]);
+                    self.split_off(length, piece);
+                    (piece.next_line, self.next_line) = (self.next_line, self.next_line + lines);
+                    return Ok(length);
+                }
+                None if is_full && (self.failure.is_some() || self.buffer.len() >= self.longest) => {
+                    return Ok(0);
+                }
+                None => self.fill()?,
+            }
+        }
+    }
+
+    /// Gives the next bytes to `piece`, fewer if the source ends early. Lines are not counted.
+    pub(crate) fn give_bytes(&mut self, count: usize, piece: &mut Records<io::Empty>) -> Result<(), Failure> {
+        self.record.start = self.record.end;
+        while self.filled - self.record.end < count && !self.at_end {
+            self.fill()?;
+        }
+        self.split_off(count.min(self.filled - self.record.end), piece);
+        Ok(())
+    }
+
+    /// Gives the next bytes to a piece, in its buffer.
+    fn split_off(&mut self, length: usize, piece: &mut Records<io::Empty>) {
+        let end = self.record.end + length;
+        let rest = end..self.filled;
+        if piece.buffer.len() < self.buffer.len() {
+            piece.buffer.resize(self.buffer.len(), 0);
+        }
+        piece.buffer[..rest.len()].copy_from_slice(&self.buffer[rest.clone()]);
+        std::mem::swap(&mut self.buffer, &mut piece.buffer);
+        (piece.record, piece.filled) = (self.record.end..self.record.end, end);
+        (self.record, self.filled) = (0..0, rest.len());
+        (piece.plain, piece.one_by_one, self.plain, self.one_by_one) = (0, 0, 0, 0);
+    }
+
+    /// A reader of this one's pieces, once the header was read.
+    pub(crate) fn piece(&self) -> Records<io::Empty> {
+        let mut piece = Records::with_sizes(io::empty(), self.dialect, 0, self.longest);
+        (piece.delimiter, piece.parser) = (self.delimiter, parser(self.delimiter));
+        (piece.header.columns, piece.at_end) = (self.header.columns.clone(), true);
+        piece
     }
 
     /// How many rows were read together.
@@ -441,6 +496,20 @@ fn parser(delimiter: u8) -> Reader {
 
 fn line_feeds(bytes: &[u8]) -> u64 {
     memchr_iter(b'\n', bytes).count() as u64
+}
+
+/// The length of whole records at the beginning of these bytes, which begin with a record: up to the last line feed that
+/// is not within quotes. For bytes that are no CSV the first error is in those records, or all of them before it are.
+fn last_end(bytes: &[u8]) -> Option<usize> {
+    let mut inside = memchr_iter(b'"', bytes).count() % 2 == 1;
+    for at in memrchr2_iter(b'"', b'\n', bytes) {
+        match bytes[at] {
+            b'"' => inside = !inside,
+            _ if inside => {}
+            _ => return Some(at + 1),
+        }
+    }
+    None
 }
 
 /// A record without its line end.

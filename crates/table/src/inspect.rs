@@ -91,7 +91,7 @@ impl Input {
     ) -> Result<Inspection, TableError> {
         if keys.is_empty() {
             let Loaded { rows: Counting(rows), columns, .. } =
-                self.read(&[], |_| Ok(Counting(0)), on_progress)?;
+                self.read(1, &[], |_| Ok(Counting(0)), on_progress)?;
             return Ok(Inspection {
                 format: self.format(),
                 hint: self.hint(&columns),
@@ -113,7 +113,7 @@ impl Input {
             })
         };
         let Loaded { rows, columns, .. } =
-            self.read(&keys.iter().map(Needed::key).collect::<Vec<_>>(), begin, on_progress)?;
+            self.read(1, &keys.iter().map(Needed::key).collect::<Vec<_>>(), begin, on_progress)?;
         let Inspecting { collector, faults, samples, .. } = rows;
         let (_, report) = collector.finish(&request)?;
         let faults = faults.into_iter().map(|((part, _), (reason, rows, first))| KeyFault {
@@ -177,7 +177,7 @@ impl Input {
 /// Counts rows.
 struct Counting(u64);
 
-impl Rows for Counting {
+impl Rows<'_> for Counting {
     fn row<'v>(
         &mut self,
         _place: impl FnOnce() -> Place,
@@ -198,7 +198,7 @@ struct Inspecting<'r> {
     samples: Vec<Vec<String>>,
 }
 
-impl Rows for Inspecting<'_> {
+impl Rows<'_> for Inspecting<'_> {
     fn row<'v>(
         &mut self,
         place: impl FnOnce() -> Place,

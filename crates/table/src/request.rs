@@ -8,6 +8,7 @@ use crate::header::Needed;
 use crate::input::Fingerprint;
 use crate::key::KeySpec;
 use crate::rows::RowSet;
+use crate::table::Cuts;
 
 /// What to do with a row whose key is null or invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +34,8 @@ pub struct Request {
     pub on_duplicates: OnDuplicates,
     /// What the rows carry beside their keys.
     pub attach: Attach,
+    /// Threads that read, sort and copy rows, the calling one included.
+    pub threads: usize,
 }
 
 impl Request {
@@ -46,6 +49,7 @@ impl Request {
             on_invalid,
             on_duplicates: OnDuplicates::All,
             attach: Attach::Nothing,
+            threads: 1,
         }
     }
 
@@ -82,4 +86,5 @@ pub(crate) struct Loaded<S> {
     pub(crate) rows: S,
     pub(crate) columns: Vec<String>,
     pub(crate) fingerprint: Fingerprint,
+    pub(crate) cuts: Cuts,
 }

@@ -61,7 +61,16 @@ impl<'r> Digested<'r> {
     }
 }
 
-impl Rows for Digested<'_> {
+impl<'r> Rows<'r> for Digested<'r> {
+    fn part(&self) -> Result<Option<Loading<'r>>, TableError> {
+        self.loading.part()
+    }
+
+    fn take_from(&mut self, part: &mut Loading<'r>) -> Result<(), TableError> {
+        self.loading.take_from(part)?;
+        self.hand_over(BATCH)
+    }
+
     #[inline]
     fn row<'v>(
         &mut self,

@@ -23,7 +23,7 @@ use crate::sink::{self, Digested, RowSink};
 
 mod text;
 
-pub(crate) use text::quoted;
+pub(crate) use text::{Cuts, quoted};
 
 /// An input that has been read once and can give its rows.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub struct Table {
     columns: Vec<String>,
     report: TableReport,
     seen: Fingerprint,
+    /// Where the first pass cut a text file for its threads.
+    cuts: Cuts,
     /// What the rows carry, until [`Table::attached`] takes it.
     carried: Carried,
     /// The names of the columns that it is from.
@@ -71,7 +73,8 @@ impl Input {
                 carried,
             })
         };
-        let Loaded { rows, columns, fingerprint } = self.read(&request.needed(), begin, on_progress)?;
+        let Loaded { rows, columns, fingerprint, cuts } =
+            self.read(request.threads, &request.needed(), begin, on_progress)?;
         let Loading { collector, carried, .. } = rows;
         let (items, report) = match collector.finish(request) {
             Ok(finished) => finished,
@@ -83,7 +86,10 @@ impl Input {
         let value_columns = request.attach.needed().map(|needed| needed.name.to_owned()).collect();
         let (numbers, payload) = (None, None);
         let seen = fingerprint;
-        Ok((Table { input: self, columns, report, seen, carried, value_columns, numbers, payload }, items))
+        Ok((
+            Table { input: self, columns, report, seen, cuts, carried, value_columns, numbers, payload },
+            items,
+        ))
     }
 
     /// First pass over a table of any length: hands the digest of each row's key to `sink`, and keeps none.
@@ -101,13 +107,15 @@ impl Input {
             let collector = Collector::new(request, rows_hint.min(sink::BATCH))?;
             Ok::<_, TableError>(Loading { file: self.name(), request, collector, carried: Carried::Nothing })
         };
-        let read = self.read(&keys, |hint| Digested::new(loading(hint)?, sink, hint), on_progress)?;
-        let Loaded { rows, columns, fingerprint } = read;
+        let threads = request.threads;
+        let read =
+            self.read(threads, &keys, |hint| Digested::new(loading(hint)?, sink, hint), on_progress)?;
+        let Loaded { rows, columns, fingerprint, cuts } = read;
         let report = rows.finish()?.collector.report();
         let (carried, value_columns) = (Carried::Nothing, Vec::new());
         let (numbers, payload) = (None, None);
         let seen = fingerprint;
-        Ok(Table { input: self, columns, report, seen, carried, value_columns, numbers, payload })
+        Ok(Table { input: self, columns, report, seen, cuts, carried, value_columns, numbers, payload })
     }
 
     /// Checks that [`Table::select`] can write rows of this input, before a run depends on it. A columnar input may have
@@ -123,14 +131,15 @@ impl Input {
     }
 
     /// Passes over the values of these columns in all rows.
-    pub(crate) fn read<S: Rows>(
+    pub(crate) fn read<'r, S: Rows<'r>>(
         &self,
+        threads: usize,
         needed: &[Needed<'_>],
         begin: impl FnOnce(usize) -> Result<S, TableError>,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Loaded<S>, TableError> {
         match self.format() {
-            Format::Csv(packing) => text::read(self, packing, needed, begin, on_progress),
+            Format::Csv(packing) => text::read((self, packing), threads, needed, begin, on_progress),
             _ => columnar::read(self, needed, begin, on_progress),
         }
     }
@@ -238,7 +247,9 @@ impl Table {
     ) -> Result<(), TableError> {
         let chosen = self.chosen(rows.into())?;
         match self.input.format() {
-            Format::Csv(packing) => text::select(&self.input, packing, chosen, &self.seen, out, on_progress),
+            Format::Csv(packing) => {
+                text::select(&self.input, packing, chosen, (&self.seen, &self.cuts), out, on_progress)
+            }
             _ => columnar::select(&self.input, chosen, &self.seen, &mut Sink::Out(Some(out)), on_progress),
         }
     }

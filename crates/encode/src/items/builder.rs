@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use super::digest::{Batch, digest_batch, digest_blocks};
-use super::store::{DUMMY_ROW, Records, Store, on_store};
+use super::store::{Records, Store, on_store, row_number};
 use super::{Encoding, Items, ItemsError, KeyEncoder, OnDuplicates, Width};
 
 /// Most keys of one call of the hash.
@@ -153,6 +153,20 @@ impl ItemsBuilder {
         Ok(())
     }
 
+    /// Takes the keys of another builder, which has this one's encoding and is empty then. Its rows count from `first` on.
+    ///
+    /// # Errors
+    /// The encodings differ, or there are too many rows.
+    pub fn take_from(&mut self, part: &mut ItemsBuilder, first: u64) -> Result<(), ItemsError> {
+        part.flush();
+        match (&mut self.store, &mut part.store) {
+            (Store::Native(all), Store::Native(part)) => all.take_from(part, first),
+            (Store::Narrow(all), Store::Narrow(part)) => all.take_from(part, first),
+            (Store::Wide(all), Store::Wide(part)) => all.take_from(part, first),
+            _ => Err(ItemsError::WrongEncoding),
+        }
+    }
+
     /// How many keys have been added.
     pub fn len(&self) -> usize {
         self.ends.len() + on_store!(&self.store, s => s.len())
@@ -205,8 +219,8 @@ impl ItemsBuilder {
         Ok(())
     }
 
-    /// Hashes the collected keys.
-    fn flush(&mut self) {
+    /// Hashes the collected keys, which would otherwise wait for more.
+    pub fn flush(&mut self) {
         if let Encoding::Digest(width) = self.encoding {
             self.digests.resize(self.ends.len() * width.bytes(), 0);
             digest_batch(width, Batch { bytes: self.keys.kept(), ends: &self.ends }, &mut self.digests);
@@ -248,8 +262,4 @@ fn append_short<const N: usize>(
     let digests = &mut digests[..rows.len()];
     digest_blocks(width, blocks, lengths, digests);
     records.append(digests, rows);
-}
-
-fn row_number(row: u64) -> Result<u32, ItemsError> {
-    u32::try_from(row).ok().filter(|row| *row != DUMMY_ROW).ok_or(ItemsError::TooManyRows)
 }

@@ -21,6 +21,11 @@ const BATCH: usize = 1024;
 /// How many items ahead the records are prefetched.
 const PREFETCH_DISTANCE: usize = 16;
 
+/// The number of a row in a record.
+pub(super) fn row_number(row: u64) -> Result<u32, ItemsError> {
+    u32::try_from(row).ok().filter(|row| *row != DUMMY_ROW).ok_or(ItemsError::TooManyRows)
+}
+
 /// One row's item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Record<const N: usize> {
@@ -90,11 +95,28 @@ impl<const N: usize> Records<N> {
 
     /// Adds one key for each row.
     pub(super) fn append(&mut self, keys: &[[u8; N]], rows: &[u32]) {
-        if self.records.capacity() - self.records.len() < keys.len() {
-            // Growth by a quarter stays within the memory budget; doubling would not.
-            self.records.reserve_exact(keys.len().max(self.records.len() / 4 + 1024));
-        }
+        self.make_room(keys.len());
         self.records.extend(keys.iter().zip(rows).map(|(key, row)| Record::new(*key, *row)));
+    }
+
+    /// Takes all records of another table's part, whose rows count from 0, as those from row `first` on.
+    ///
+    /// # Errors
+    /// A row has no number.
+    pub(super) fn take_from(&mut self, part: &mut Self, first: u64) -> Result<(), ItemsError> {
+        let Some(last) = part.records.iter().map(|record| record.row).max() else { return Ok(()) };
+        row_number(first + u64::from(last))?;
+        self.make_room(part.records.len());
+        let moved = |record: Record<N>| Record { row: record.row + first as u32, ..record };
+        self.records.extend(part.records.drain(..).map(moved));
+        Ok(())
+    }
+
+    fn make_room(&mut self, more: usize) {
+        if self.records.capacity() - self.records.len() < more {
+            // Growth by a quarter stays within the memory budget; doubling would not.
+            self.records.reserve_exact(more.max(self.records.len() / 4 + 1024));
+        }
     }
 
     /// Hands over the records by their rows, and keeps none of them. `Break` ends it.

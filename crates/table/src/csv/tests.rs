@@ -141,6 +141,46 @@ fn compare(bytes: &[u8]) {
     }
 }
 
+/// All rows after the header, where pieces are cut off the buffer, and the number of the pieces.
+fn rows_of_pieces(bytes: &[u8], buffer: usize) -> (Outcome, usize) {
+    fn rest<R: Read>(records: &mut Records<R>, rows: &mut Vec<Row>) -> Result<(), Failure> {
+        let columns = 0..records.columns().len();
+        loop {
+            if records.read_block() {
+                for row in 0..records.block_rows() {
+                    let field = |at| records.block_field(row, at).into_owned();
+                    let fields = columns.clone().map(field).collect();
+                    rows.push((fields, records.block_record(row).to_vec(), records.block_line(row)));
+                }
+            } else if records.read_row()? {
+                let fields = columns.clone().map(|at| records.field(at).into_owned()).collect();
+                rows.push((fields, records.verbatim().to_vec(), records.line()));
+            } else {
+                return Ok(());
+            }
+        }
+    }
+    let mut records = Records::with_sizes(bytes, Dialect::default(), buffer, 1 << 20);
+    let (mut rows, mut pieces) = (Vec::new(), 0);
+    let mut read = || {
+        if !records.read_header()? {
+            return Ok(());
+        }
+        let mut piece = records.piece();
+        while records.give(&mut piece)? > 0 {
+            pieces += 1;
+            rest(&mut piece, &mut rows)?;
+        }
+        rest(&mut records, &mut rows)
+    };
+    let failure = match read() {
+        Ok(()) => None,
+        Err(Failure::Syntax { line, what }) => Some((line, what)),
+        Err(Failure::Read(error)) => panic!("{error}"),
+    };
+    (Outcome { rows, failure }, pieces)
+}
+
 /// All rows after the header, one by one or many together, and how many of them were.
 fn rows_of(bytes: &[u8], buffer: usize, together: bool) -> (Outcome, usize) {
     rows_in(Dialect::default(), bytes, buffer, together)
@@ -200,7 +240,7 @@ fn rows_found_together_are_those_found_one_by_one() {
         b"'",
     ];
     const FAULTS: [&[u8]; 9] = [b"\"", b"\r", b"\0", b"\n", b"\r\n", b",", b"a\"", b"\"a\"b", b"\n\n"];
-    let (mut all, mut many) = (0, 0);
+    let (mut all, mut many, mut pieces) = (0, 0, 0);
     for round in 0..6_000 {
         let columns = rng.random_range(1..6);
         // Long enough for several words of bits, some for several blocks.
@@ -233,12 +273,16 @@ fn rows_found_together_are_those_found_one_by_one() {
             let (expected, _) = rows_of(&bytes, buffer, false);
             let (found, together) = rows_of(&bytes, buffer, true);
             assert!(found == expected, "{:?} in pieces of {buffer}", String::from_utf8_lossy(&bytes));
+            let (found, cut) = rows_of_pieces(&bytes, buffer);
+            assert!(found == expected, "{:?} cut into {cut}", String::from_utf8_lossy(&bytes));
+            pieces += cut;
             if buffer > 1000 {
                 (all, many) = (all + found.rows.len(), many + together);
             }
         }
     }
     assert!(many > all / 2, "{many} of {all} rows were found together");
+    assert!(pieces > 10_000, "{pieces}");
 }
 
 #[test]

@@ -41,6 +41,13 @@ impl RowSink for Taken {
 }
 
 fn load_into(bytes: &[u8], wanted: &Request) -> Result<(Table, Taken), TableError> {
+    let (table, taken) = load_alone(bytes, wanted)?;
+    let (_, other) = load_alone(bytes, &Request { threads: 3, ..wanted.clone() })?;
+    assert!(taken.rows == other.rows);
+    Ok((table, taken))
+}
+
+fn load_alone(bytes: &[u8], wanted: &Request) -> Result<(Table, Taken), TableError> {
     let mut taken = Taken::default();
     let table = input(bytes)?.load_into(wanted, &mut taken, &mut go)?;
     Ok((table, taken))

@@ -8,6 +8,7 @@ use rand::{RngExt, SeedableRng};
 use vesica_encode::items::{Encoding, KeyEncoder, Matches, OnDuplicates, Width, digest};
 
 use super::*;
+use crate::attach::Attach;
 use crate::error::{Fault, Invalid};
 use crate::packing::{self, Packing};
 use crate::request::OnFault;
@@ -501,6 +502,151 @@ fn many_rows_against_a_map() {
         assert_eq!(items.rows_of(by_first_row[&rows[0]]).collect::<Vec<_>>(), *rows);
     }
     assert!(all(&table, &items) == file);
+}
+
+/// A table of some MiB, with quotes, line ends within them, and keys that are null or invalid.
+fn large(rng: &mut StdRng, line_end: &str, faulty: bool) -> String {
+    let mut file = format!("id,mail,note{line_end}");
+    for row in 0..60_000 {
+        let mail = match rng.random_range(0..20) {
+            0 => String::new(),
+            1 if faulty => "no address".to_owned(),
+            2 => format!("\" Ünser{}@Example.org\"", rng.random_range(0..50_000)),
+            _ => format!("user{}@example.org", rng.random_range(0..50_000)),
+        };
+        let note = ["", "x", "\"a\"\"b\"", "\"1\n2,\r\n\"", "\"\n\""][rng.random_range(0..5)];
+        file += &format!("{row},{mail},{note}{line_end}");
+        if rng.random_bool(0.001) {
+            file += line_end;
+        }
+    }
+    file
+}
+
+#[test]
+fn many_threads_read_and_write_what_one_does() {
+    let mut rng = StdRng::seed_from_u64(7);
+    let utf16 = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    let zstd = |text: &str| {
+        let mut packed = Vec::new();
+        packing::encode(Packing::Zstd, &mut packed, |out| out.write_all(text.as_bytes())).unwrap();
+        packed
+    };
+    let text = large(&mut rng, "\n", true);
+    let files = [
+        text.clone().into_bytes(),
+        large(&mut rng, "\r\n", true).into_bytes(),
+        text.trim_end().as_bytes().to_vec(),
+        utf16(&format!("\u{feff}{text}")),
+        zstd(&text),
+        b"id,mail,note\n1,a@b.ch,\"x\"".to_vec(),
+    ];
+    for (number, file) in files.iter().enumerate() {
+        for attach in [
+            Attach::Nothing,
+            Attach::Values(vec!["id".into()]),
+            Attach::Payload { columns: vec!["id".into(), "note".into()], bytes: 40 },
+        ] {
+            let all = |threads| {
+                let on_duplicates =
+                    if attach == Attach::Nothing { OnDuplicates::All } else { OnDuplicates::First };
+                let (on_invalid, attach) = (OnFault::Skip, attach.clone());
+                let wanted =
+                    Request { on_invalid, on_duplicates, attach, threads, ..request(&["mail:email"]) };
+                let (mut table, items) = load(file, &wanted).unwrap();
+                let attached = table.attached(&items, &mut go).unwrap();
+                let rows: Vec<Vec<u64>> =
+                    (0..items.len()).map(|item| items.rows_of(item).collect()).collect();
+                let some = items.matches((0..items.len()).filter(|item| item % 7 == 0));
+                let few = items.matches(0..items.len().min(2));
+                let mut outputs = Vec::new();
+                for matches in [&items.matches(0..items.len()), &some, &few, &Matches::default()] {
+                    let numbers = Some((0..matches.rows().len() as u64).map(|row| row * row).collect());
+                    table = table.with_numbers(numbers);
+                    outputs.push(selected(&table, matches).unwrap());
+                }
+                let digests: Vec<Vec<u8>> = items.digests().map(<[u8]>::to_vec).collect();
+                (table.report(), digests, rows, attached, outputs)
+            };
+            let expected = all(1);
+            assert!(number == 5 || expected.0.invalid > 1000 && expected.0.nulls > 1000);
+            for threads in [2, 3, 7] {
+                assert!(all(threads) == expected, "file {number}, {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn many_threads_find_the_first_fault() {
+    let mut rng = StdRng::seed_from_u64(8);
+    let good = large(&mut rng, "\n", false);
+    let line_ends: Vec<usize> = good.match_indices('\n').map(|(at, _)| at + 1).collect();
+    let faults: [&[u8]; 7] = [
+        b"7,a@b.ch,a\"b\n",
+        b"7,a@b.ch,\"a\"b\n",
+        b"7,a@b.ch\n",
+        b"7,none,x\n",
+        b"7,a@b.ch,\r \n",
+        b"\0,a@b.ch,x\n",
+        b"x,a@b.ch,x\n",
+    ];
+    for round in 0..14 {
+        // A fault that follows, perhaps in the next piece, is not the first one.
+        let mut file = good.clone().into_bytes();
+        for fault in [faults[(round + 3) % 7], faults[round % 7]] {
+            let at = line_ends[rng.random_range(0..line_ends.len() / 2)];
+            // Within quotes it would be text, which is another table and also one to agree on.
+            file.splice(at..at, fault.iter().copied());
+        }
+        if round == 13 {
+            let at = line_ends[line_ends.len() / 2];
+            file.splice(at..at, *b"7,a@b.ch,\"open\n");
+        }
+        let found = |threads| {
+            let attach = Attach::Values(vec!["id".into()]);
+            let wanted = Request { attach, threads, ..request(&["mail:email"]) };
+            load(&file, &wanted).map(|_| ()).unwrap_err().to_string()
+        };
+        let expected = found(1);
+        assert!(expected.contains("line"), "{expected}");
+        for threads in [2, 3, 7] {
+            assert_eq!(found(threads), expected);
+        }
+    }
+    let tall = format!("k\n{}\"{}", "a\n".repeat(1 << 18), "b\n".repeat(9 << 20));
+    let found =
+        |threads| load(tall.as_bytes(), &Request { threads, ..request(&["k"]) }).unwrap_err().to_string();
+    assert_eq!((found(3), found(1).contains("line 262146")), (found(1), true));
+}
+
+#[test]
+fn many_threads_notice_that_an_input_changed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("in.csv");
+    let file = large(&mut StdRng::seed_from_u64(9), "\n", false);
+    let changes: [fn(&mut Vec<u8>); 3] =
+        [|file| file[1_000_000] ^= 1, |file| file.truncate(900_000), |file| file.push(b'\n')];
+    for change in changes {
+        fs::write(&path, &file).unwrap();
+        let wanted = Request { threads: 3, ..request(&["mail"]) };
+        let (table, items) = Input::open(&path).unwrap().load(&wanted, &mut go).unwrap();
+        let mut other = file.clone().into_bytes();
+        change(&mut other);
+        fs::write(&path, other).unwrap();
+        for count in [0, 1, items.len()] {
+            let error = selected(&table, &items.matches(0..count)).unwrap_err();
+            assert!(matches!(error, TableError::Changed { .. }), "{error}");
+        }
+    }
+    // A pass that is broken off is.
+    let wanted = Request { threads: 3, ..request(&["mail"]) };
+    let mut left = 5;
+    let stop = &mut |_| {
+        left -= 1;
+        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    assert!(matches!(input(file.as_bytes()).unwrap().load(&wanted, stop), Err(TableError::Cancelled)));
 }
 
 #[test]

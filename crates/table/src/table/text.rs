@@ -1,7 +1,7 @@
 //! Text files: CSV, compressed or not.
 
 use std::borrow::Cow;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 
 use encoding_rs::Encoding;
 
@@ -17,11 +17,15 @@ use crate::rule::Value;
 use crate::shown::shown;
 use crate::unicode::{self, Text};
 
+mod pieces;
+
+pub(crate) use pieces::Cuts;
+
 /// The first pass: hands the values of these columns in every row to the receiver that `begin` makes for the approximate
 /// number of rows.
-pub(crate) fn read<S: Rows>(
-    input: &Input,
-    packing: Packing,
+pub(crate) fn read<'r, S: Rows<'r>>(
+    (input, packing): (&Input, Packing),
+    threads: usize,
     needed: &[Needed<'_>],
     begin: impl FnOnce(usize) -> Result<S, TableError>,
     on_progress: OnProgress<'_>,
@@ -30,19 +34,44 @@ pub(crate) fn read<S: Rows>(
     let indices = csv.find(needed)?;
     let charset = csv.records.source().charset();
     let mut rows = begin(csv.rows_hint())?;
-    loop {
-        if csv.records.read_block() {
-            let records = &csv.records;
-            let value = |row, part: usize| value(records.block_field(row, indices[part]), charset);
-            rows.rows(records.block_rows(), |row| Place::Line(records.block_line(row)), value)?;
-        } else if csv.read_row()? {
-            let records = &csv.records;
-            rows.row(|| Place::Line(records.line()), |part| value(records.field(indices[part]), charset))?;
-        } else {
-            break;
+    let columns = Columns { indices, charset };
+    let cuts = pieces::read(threads, &mut csv, &columns, &mut rows)?;
+    // The rest, or all of it.
+    columns.read(&mut csv.records, &mut rows).map_err(|stop| csv.explain_stop(stop))?;
+    Ok(Loaded { rows, columns: csv.columns(), fingerprint: csv.fingerprint()?, cuts })
+}
+
+/// Why no more rows are read.
+enum Stop {
+    Failure(Failure),
+    Table(TableError),
+}
+
+/// The columns of a file that a pass reads.
+#[derive(Clone)]
+struct Columns {
+    indices: Vec<usize>,
+    charset: Option<Charset>,
+}
+
+impl Columns {
+    /// Hands all rows that these records have to `rows`.
+    fn read<'r, R: Read>(&self, records: &mut Records<R>, rows: &mut impl Rows<'r>) -> Result<(), Stop> {
+        let Columns { indices, charset } = self;
+        loop {
+            let taken = if records.read_block() {
+                let records = &*records;
+                let value = |row, part: usize| value(records.block_field(row, indices[part]), *charset);
+                rows.rows(records.block_rows(), |row| Place::Line(records.block_line(row)), value)
+            } else if records.read_row().map_err(Stop::Failure)? {
+                let value = |part: usize| value(records.field(indices[part]), *charset);
+                rows.row(|| Place::Line(records.line()), value)
+            } else {
+                return Ok(());
+            };
+            taken.map_err(Stop::Table)?;
         }
     }
-    Ok(Loaded { rows, columns: csv.columns(), fingerprint: csv.fingerprint()? })
 }
 
 #[inline]
@@ -84,7 +113,7 @@ pub(super) fn select(
     input: &Input,
     packing: Packing,
     chosen: Chosen<'_>,
-    seen: &Fingerprint,
+    (seen, cuts): (&Fingerprint, &Cuts),
     out: &mut (dyn Write + Send),
     on_progress: OnProgress<'_>,
 ) -> Result<(), TableError> {
@@ -95,29 +124,26 @@ pub(super) fn select(
         error => error,
     };
     let mut csv = Csv::open(input, packing, on_progress).map_err(or_changed)?;
-    let text = csv.records.source();
-    let mut lines = Lines::new(out, &csv.records, (text.utf16(), text.charset()));
+    let form = Form::of(&csv);
+    let mut lines = Lines::new(BufWriter::with_capacity(1 << 20, out), form);
     lines.put(csv.records.preamble())?;
     if csv.records.has_header() {
         let names = chosen.added.names(&csv.names);
-        lines.record(csv.records.verbatim(), names.iter().map(String::as_str), input)?;
+        lines.record(csv.records.verbatim(), names.iter().map(String::as_str))?;
     }
     let mut wanted = chosen.rows.ascending();
-    let mut row = 0;
+    let mut row = pieces::select(cuts, &mut csv, (chosen, &mut wanted), &mut lines).map_err(or_changed)?;
     loop {
         if csv.records.read_block() {
             let end = row + csv.records.block_rows() as u64;
             while let Some((at, wanted)) = wanted.next_below(end) {
-                lines.record(
-                    csv.records.block_record((wanted - row) as usize),
-                    chosen.added.texts(at),
-                    input,
-                )?;
+                let record = csv.records.block_record((wanted - row) as usize);
+                lines.record(record, chosen.added.texts(at))?;
             }
             row = end;
         } else if csv.read_row().map_err(or_changed)? {
             if let Some((at, _)) = wanted.next_below(row + 1) {
-                lines.record(csv.records.verbatim(), chosen.added.texts(at), input)?;
+                lines.record(csv.records.verbatim(), chosen.added.texts(at))?;
             }
             row += 1;
         } else {
@@ -130,33 +156,47 @@ pub(super) fn select(
     Ok(lines.out.flush()?)
 }
 
-/// Writes records as they were.
-struct Lines<'w> {
-    out: BufWriter<&'w mut (dyn Write + Send)>,
+/// How records are written: as they were.
+#[derive(Clone, Copy)]
+struct Form<'a> {
+    input: &'a Input,
     line_end: &'static [u8],
     delimiter: u8,
     utf16: Option<&'static Encoding>,
     /// The encoding of the records, if it is neither UTF-8 nor UTF-16.
     charset: Option<Charset>,
+}
+
+impl<'a> Form<'a> {
+    fn of(csv: &Csv<'a>) -> Self {
+        let (records, text) = (&csv.records, csv.records.source());
+        Form {
+            input: csv.input,
+            line_end: records.line_end(),
+            delimiter: records.delimiter(),
+            utf16: text.utf16(),
+            charset: text.charset(),
+        }
+    }
+}
+
+/// Writes records as they were.
+struct Lines<'a, W> {
+    out: W,
+    form: Form<'a>,
     /// Memory for text in UTF-16.
     wide: Vec<u8>,
     /// Memory for the fields behind a record.
     added: Vec<u8>,
 }
 
-impl<'w> Lines<'w> {
-    fn new<R: io::Read>(
-        out: &'w mut (dyn Write + Send),
-        records: &Records<R>,
-        (utf16, charset): (Option<&'static Encoding>, Option<Charset>),
-    ) -> Self {
-        let (line_end, delimiter) = (records.line_end(), records.delimiter());
-        let out = BufWriter::with_capacity(1 << 20, out);
-        Lines { out, line_end, delimiter, utf16, charset, wide: Vec::new(), added: Vec::new() }
+impl<'a, W: Write> Lines<'a, W> {
+    fn new(out: W, form: Form<'a>) -> Self {
+        Lines { out, form, wide: Vec::new(), added: Vec::new() }
     }
 
     fn put(&mut self, text: &[u8]) -> io::Result<()> {
-        let Some(encoding) = self.utf16 else { return self.out.write_all(text) };
+        let Some(encoding) = self.form.utf16 else { return self.out.write_all(text) };
         self.wide.clear();
         unicode::encode(text, encoding, &mut self.wide);
         self.out.write_all(&self.wide)
@@ -167,16 +207,17 @@ impl<'w> Lines<'w> {
         &mut self,
         record: &[u8],
         fields: impl Iterator<Item = T>,
-        input: &Input,
     ) -> Result<(), TableError> {
+        let Form { input, delimiter, charset, .. } = self.form;
         let content = without_line_end(record);
-        let line_end = if content.len() < record.len() { &record[content.len()..] } else { self.line_end };
+        let line_end =
+            if content.len() < record.len() { &record[content.len()..] } else { self.form.line_end };
         let mut added = std::mem::take(&mut self.added);
         added.clear();
         for field in fields {
-            added.push(self.delimiter);
-            let field = quoted(field.as_ref(), self.delimiter);
-            match self.charset {
+            added.push(delimiter);
+            let field = quoted(field.as_ref(), delimiter);
+            match charset {
                 None => added.extend_from_slice(field.as_bytes()),
                 Some(charset) => match charset.0.encode(&field) {
                     (bytes, _, false) => added.extend_from_slice(&bytes),
@@ -292,7 +333,20 @@ impl<'a> Csv<'a> {
     }
 
     #[cold]
+    fn explain_stop(&self, stop: Stop) -> TableError {
+        match stop {
+            Stop::Failure(failure) => self.explain(failure),
+            Stop::Table(error) => error,
+        }
+    }
+
     fn explain(&self, failure: Failure) -> TableError {
+        self.explain_in(&self.records, failure)
+    }
+
+    /// The error for a failure to read these records, all of the file or a piece of it.
+    #[cold]
+    fn explain_in<R: Read>(&self, records: &Records<R>, failure: Failure) -> TableError {
         let file = self.input.name().to_owned();
         match failure {
             Failure::Read(source) => {
@@ -313,16 +367,18 @@ impl<'a> Csv<'a> {
                 let place = if line > 1 { format!(", before line {line}") } else { String::new() };
                 TableError::Damaged { file, format: self.packing.name(), place, what: what.to_owned() }
             }
-            Failure::Syntax { line, what } => TableError::Syntax { file, line, what: self.cause(what) },
+            Failure::Syntax { line, what } => {
+                TableError::Syntax { file, line, what: self.cause(records, what) }
+            }
         }
     }
 
     /// What is probably wrong with the current line. A quote or a comma is not, where another delimiter is meant.
-    fn cause(&self, what: Syntax) -> Syntax {
+    fn cause<R: Read>(&self, records: &Records<R>, what: Syntax) -> Syntax {
         let other = match what {
             Syntax::StrayQuote { .. } | Syntax::Uneven { .. } if self.records.has_header() => {
                 match self.names.is_empty() {
-                    true => header::delimiter_of_line(without_line_end(self.records.verbatim())),
+                    true => header::delimiter_of_line(without_line_end(records.verbatim())),
                     false => header::delimiter(&self.names),
                 }
             }

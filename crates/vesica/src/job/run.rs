@@ -352,6 +352,7 @@ fn read(
         on_invalid: settings.on_invalid,
         on_duplicates: settings.on_duplicates,
         attach: settings.result.attach(role),
+        threads: settings.threads(),
     };
     let digest = match (settings.digest_input, name) {
         (true, Some(name)) => digest(&input, name, reporter)?,
