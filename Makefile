@@ -216,7 +216,12 @@ bench-duckdb: setup ## Compare the CPU time of the private join of two files wit
 
 .PHONY: bench-blocks
 bench-blocks: setup ## Time the building blocks under criterion, each beside its last run; BLOCKS=name for some of them
-	CRITERION_HOME=$(abspath target)/blocks/criterion $(CARGO) bench --locked --package vesica-blocks -- $(BLOCKS)
+	CRITERION_HOME=$(abspath target)/blocks/criterion $(CARGO) bench --locked --package vesica-blocks \
+		$(addprefix --bench ,crypto encode gmw ot table) -- $(BLOCKS)
+
+.PHONY: bench-cores
+bench-cores: setup ## Time each phase of a job and each role of a protocol alone, with 1, 2, … threads; CORES='ROWS THREADS NAME …'
+	$(CARGO) bench --locked --package vesica-blocks --bench cores -- $(CORES)
 
 .PHONY: plots
 plots: ## Draw the pictures of a record from its figures; RECORD=folder, by default the last one

@@ -6,7 +6,10 @@
 //! memory for one bucket, which stays in the cache. Insertion puts right what shares a slot. Integers need not be
 //! uniform: bits that all records share are skipped, and a slot that many records share is divided again.
 
-use vesica_crypto::memory::prefetch;
+use std::convert::Infallible;
+
+use vesica_crypto::memory::{large_capacity, prefetch};
+use vesica_crypto::par;
 
 /// Records of a bucket that the first pass aims at.
 const BUCKET: usize = 1 << 12;
@@ -36,6 +39,63 @@ pub fn sort<T: Prefixed>(records: &mut [T]) {
     Sort { room: Vec::new(), counts: Vec::new() }.below(records, 0);
 }
 
+/// Records below which one thread is as fast.
+const ALONE: usize = 1 << 16;
+
+/// Sorts by the order of the values, on at most `threads` threads. Several need memory for all records once more.
+pub fn sort_by_threads<T: Prefixed + Send + Sync>(threads: usize, records: &mut Vec<T>) {
+    if threads < 2 || records.len() < ALONE {
+        return sort(records);
+    }
+    let Some(digit) = Digit::that_differs(records, 0) else { return sort(records) };
+    let (shared, each) = (u64::BITS - digit.shift, records.len().div_ceil(threads));
+    // Each thread counts the records of its share, and then deals them out to the room of its own in each bucket.
+    let shares: Vec<&[T]> = records.chunks(each).collect();
+    let mut counts = vec![vec![0; digit.mask as usize + 1]; shares.len()];
+    let Ok(()) = par::for_each(threads, shares.iter().zip(&mut counts), |_, (share, counts)| {
+        share.iter().for_each(|record| counts[digit.of(record)] += 1);
+        Ok::<_, Infallible>(())
+    });
+    let mut dealt: Vec<T> = large_capacity(records.len());
+    dealt.resize(records.len(), records[0]);
+    let mut rooms: Vec<Vec<std::slice::IterMut<'_, T>>> = shares.iter().map(|_| Vec::new()).collect();
+    let mut rest = &mut dealt[..];
+    for bucket in 0..=digit.mask as usize {
+        for (rooms, counts) in rooms.iter_mut().zip(&counts) {
+            let (room, behind) = std::mem::take(&mut rest).split_at_mut(counts[bucket]);
+            rooms.push(room.iter_mut());
+            rest = behind;
+        }
+    }
+    let Ok(()) = par::for_each(threads, shares.into_iter().zip(rooms), |_, (share, mut rooms)| {
+        for record in share {
+            // The room has as many places as were counted.
+            if let Some(place) = rooms[digit.of(record)].next() {
+                *place = *record;
+            }
+        }
+        Ok::<_, Infallible>(())
+    });
+    let mut buckets = Vec::with_capacity(counts.len());
+    let mut rest = &mut dealt[..];
+    for bucket in 0..=digit.mask as usize {
+        let count = counts.iter().map(|counts| counts[bucket]).sum();
+        let (records, behind) = std::mem::take(&mut rest).split_at_mut(count);
+        buckets.push(records);
+        rest = behind;
+    }
+    let chunks = buckets.chunks_mut(CHUNK);
+    let Ok(()) = par::for_each(threads, chunks, |_, buckets| {
+        let mut sort = Sort { room: Vec::new(), counts: Vec::new() };
+        buckets.iter_mut().for_each(|records| sort.below(records, shared));
+        Ok::<_, Infallible>(())
+    });
+    *records = dealt;
+}
+
+/// Buckets that a thread sorts before it looks for more.
+const CHUNK: usize = 4;
+
 /// A sort under way.
 struct Sort<T> {
     /// For the records of a small bucket.
@@ -46,27 +106,16 @@ struct Sort<T> {
 
 impl<T: Prefixed> Sort<T> {
     /// Sorts records whose prefixes are known to share so many leading bits.
-    fn below(&mut self, records: &mut [T], mut shared: u32) {
+    fn below(&mut self, records: &mut [T], shared: u32) {
         if records.len() <= MANY {
             insertion(records);
             return;
         }
-        let mut digit = Digit::behind(shared, records.len());
-        if records.iter().all(|record| digit.of(record) == digit.of(&records[0])) {
-            // They share more bits than was known. Uniform records hardly ever do.
-            let (mut least, mut most) = (u64::MAX, 0);
-            for record in records.iter() {
-                least = least.min(record.prefix());
-                most = most.max(record.prefix());
-            }
-            shared = (least ^ most).leading_zeros();
-            if shared == u64::BITS {
-                // Records can differ only behind the first eight bytes.
-                records.sort_unstable();
-                return;
-            }
-            digit = Digit::behind(shared, records.len());
-        }
+        let Some(digit) = Digit::that_differs(records, shared) else {
+            // Records can differ only behind the first eight bytes.
+            records.sort_unstable();
+            return;
+        };
         let shared = u64::BITS - digit.shift;
         if records.len() <= ROOM {
             self.deal(records, digit, shared);
@@ -123,6 +172,22 @@ impl Digit {
             if records <= ROOM { records.ilog2() } else { (records / BUCKET).ilog2().clamp(fewest, most) };
         let bits = bits.min(left);
         Digit { shift: left - bits, mask: (1 << bits) - 1 }
+    }
+
+    /// Bits in which records differ that are known to share so many leading ones; none if their prefixes are equal.
+    fn that_differs<T: Prefixed>(records: &[T], shared: u32) -> Option<Self> {
+        let digit = Digit::behind(shared, records.len());
+        if records.iter().any(|record| digit.of(record) != digit.of(&records[0])) {
+            return Some(digit);
+        }
+        // They share more bits than was known. Uniform records hardly ever do.
+        let (mut least, mut most) = (u64::MAX, 0);
+        for record in records.iter() {
+            least = least.min(record.prefix());
+            most = most.max(record.prefix());
+        }
+        let shared = (least ^ most).leading_zeros();
+        (shared < u64::BITS).then(|| Digit::behind(shared, records.len()))
     }
 
     #[inline(always)]
@@ -202,6 +267,11 @@ mod tests {
     fn check<const N: usize>(mut records: Vec<Record<N>>) {
         let mut expected = records.clone();
         expected.sort();
+        for threads in [2, 3, 7] {
+            let mut records = records.clone();
+            sort_by_threads(threads, &mut records);
+            assert!(records == expected);
+        }
         sort(&mut records);
         assert!(records == expected);
     }

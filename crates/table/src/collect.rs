@@ -61,6 +61,11 @@ pub(crate) trait Rows<'r> {
         Ok(None)
     }
 
+    /// Whether it keeps all rows, so that parts of any size take no more memory.
+    fn keeps_all(&self) -> bool {
+        false
+    }
+
     /// Takes the rows of a part, which come next.
     fn take_from(&mut self, part: &mut Loading<'r>) -> Result<(), TableError> {
         let _ = part;
@@ -93,6 +98,10 @@ impl<'r> Rows<'r> for Loading<'r> {
             _ => Carried::new(&self.request.attach, 0),
         };
         Ok(Some(Loading { collector: Collector::new(self.request, 0)?, carried, ..*self }))
+    }
+
+    fn keeps_all(&self) -> bool {
+        true
     }
 
     fn take_from(&mut self, part: &mut Loading<'r>) -> Result<(), TableError> {
@@ -335,7 +344,7 @@ impl Collector {
     }
 
     pub(crate) fn finish(self, request: &Request) -> Result<(Items, TableReport), ItemsError> {
-        let items = self.builder.build(request.on_duplicates)?;
+        let items = self.builder.build_by_threads(request.threads, request.on_duplicates)?;
         let report = TableReport { items: items.len() as u64, duplicates: items.duplicates(), ..self.report };
         Ok((items, report))
     }

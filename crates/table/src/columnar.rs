@@ -26,6 +26,7 @@ mod int96;
 mod ipc;
 mod layout;
 mod parquet;
+mod pieces;
 pub(crate) mod text;
 mod write;
 
@@ -215,6 +216,7 @@ pub(crate) fn check_rows(input: &Input, on_progress: OnProgress<'_>) -> Result<(
 /// number of rows.
 pub(crate) fn read<'r, S: Rows<'r>>(
     input: &Input,
+    threads: usize,
     needed: &[Needed<'_>],
     begin: impl FnOnce(usize) -> Result<S, TableError>,
     on_progress: OnProgress<'_>,
@@ -233,19 +235,32 @@ pub(crate) fn read<'r, S: Rows<'r>>(
 
     let mut scan = Scan::open(input, Wanted::Columns(&columns), on_progress)?;
     let mut rows = begin(scan.rows_hint())?;
+    let keys = Keys { input, indices };
+    pieces::read(threads, &mut scan, &keys, &mut rows)?;
+    // All rows, if there are no pieces.
     while let Some((first, batch)) = scan.next()? {
-        let texts = texts(input, &batch, &indices)?;
-        let place = |row| Place::Row(first + row as u64 + 1);
-        rows.rows(batch.num_rows(), place, |row, part| texts[part].get(row))?;
+        keys.of(first, &batch, &mut rows)?;
     }
     let columns = schema.fields().iter().map(|field| field.name().clone()).collect();
     Ok(Loaded { rows, columns, fingerprint: scan.fingerprint()?, cuts: Cuts::default() })
 }
 
-fn texts<'a>(input: &Input, batch: &'a RecordBatch, indices: &[usize]) -> Result<Vec<Texts<'a>>, TableError> {
-    // The types were checked before; a batch of other types contradicts its schema.
-    let texts = guarded(|| indices.iter().map(|index| Texts::of(batch.column(*index))).collect());
-    texts.flatten().ok_or_else(|| damaged(input, None, What::Data))
+/// The needed columns of a pass: their indices among those that it decodes.
+#[derive(Clone)]
+struct Keys<'a> {
+    input: &'a Input,
+    indices: Vec<usize>,
+}
+
+impl Keys<'_> {
+    /// Hands the rows of a batch, which begins with row `first`, to `rows`.
+    fn of<'r>(&self, first: u64, batch: &RecordBatch, rows: &mut impl Rows<'r>) -> Result<(), TableError> {
+        // The types were checked before; a batch of other types contradicts its schema.
+        let texts = guarded(|| self.indices.iter().map(|index| Texts::of(batch.column(*index))).collect());
+        let texts: Vec<_> = texts.flatten().ok_or_else(|| damaged(self.input, None, What::Data))?;
+        let place = |row| Place::Row(first + row as u64 + 1);
+        rows.rows(batch.num_rows(), place, |row, part| texts[part].get(row))
+    }
 }
 
 /// Checks that the values of a column can be what they are for.

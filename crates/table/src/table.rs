@@ -140,7 +140,7 @@ impl Input {
     ) -> Result<Loaded<S>, TableError> {
         match self.format() {
             Format::Csv(packing) => text::read((self, packing), threads, needed, begin, on_progress),
-            _ => columnar::read(self, needed, begin, on_progress),
+            _ => columnar::read(self, threads, needed, begin, on_progress),
         }
     }
 

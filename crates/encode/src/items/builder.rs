@@ -237,10 +237,19 @@ impl ItemsBuilder {
     }
 
     /// Sorts the items and handles duplicates.
-    pub fn build(mut self, on_duplicates: OnDuplicates) -> Result<Items, ItemsError> {
+    pub fn build(self, on_duplicates: OnDuplicates) -> Result<Items, ItemsError> {
+        self.build_by_threads(1, on_duplicates)
+    }
+
+    /// Sorts the items on at most `threads` threads, and handles duplicates.
+    pub fn build_by_threads(
+        mut self,
+        threads: usize,
+        on_duplicates: OnDuplicates,
+    ) -> Result<Items, ItemsError> {
         self.flush();
         let mut store = self.store;
-        let duplicates = on_store!(&mut store, s => s.sort(on_duplicates))?;
+        let duplicates = on_store!(&mut store, s => s.sort(threads, on_duplicates))?;
         Ok(Items { store, encoding: self.encoding, dummies: 0, duplicates })
     }
 }

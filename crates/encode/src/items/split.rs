@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use rand_core::CryptoRng;
 use vesica_crypto::hash::Oracle;
+use vesica_crypto::par;
+use vesica_crypto::prg::Prg;
 
 use super::parts::{Parts, PartsError, PrefixRange};
 use super::store::{Store, on_store};
@@ -30,11 +32,24 @@ impl<'a> Split<'a> {
     /// # Errors
     /// If the items are native integers, or a part has more of them than the bound. The run must then end.
     pub fn new(items: &'a Items, key: &[u8; 32], parts: Parts) -> Result<Self, PartsError> {
+        Split::by_threads(1, items, key, parts)
+    }
+
+    /// Splits a set as [`Split::new`] does, on at most `threads` threads.
+    ///
+    /// # Errors
+    /// As [`Split::new`].
+    pub fn by_threads(
+        threads: usize,
+        items: &'a Items,
+        key: &[u8; 32],
+        parts: Parts,
+    ) -> Result<Self, PartsError> {
         let oracle = Oracle::with_key(*key);
         let keyed = match &items.store {
             Store::Native(_) => return Err(PartsError::Native),
-            Store::Narrow(store) => Store::Narrow(store.keyed(&oracle)),
-            Store::Wide(store) => Store::Wide(store.keyed(&oracle)),
+            Store::Narrow(store) => Store::Narrow(store.keyed(threads, &oracle)),
+            Store::Wide(store) => Store::Wide(store.keyed(threads, &oracle)),
         };
         let bound = parts.bound(items.len() as u64);
         let ends: Vec<usize> = (0..parts.count())
@@ -83,6 +98,21 @@ impl<'a> Split<'a> {
         let mut items = Items { store, encoding: self.items.encoding, dummies: 0, duplicates: 0 };
         items.pad_within(self.bound, self.parts.range(part), rng)?;
         Ok(items)
+    }
+
+    /// All parts, in order, as [`Split::part`] gives them, on at most `threads` threads.
+    ///
+    /// # Errors
+    /// If there would be too many items.
+    pub fn all_parts(&self, threads: usize, rng: &mut dyn CryptoRng) -> Result<Vec<Items>, PartsError> {
+        let mut parts: Vec<_> = (0..self.parts.count()).map(|_| (Prg::from_rng(rng), None)).collect();
+        par::fill_chunks(threads, 1, &mut parts, |part, parts| {
+            parts.iter_mut().try_for_each(|(rng, items)| {
+                *items = Some(self.part(part, rng)?);
+                Ok::<_, PartsError>(())
+            })
+        })?;
+        Ok(parts.into_iter().filter_map(|(_, items)| items).collect())
     }
 
     /// The matches of the whole set, given those of its parts.

@@ -1,22 +1,27 @@
 //! Records of a key and a row, sorted in place, and the index of each distinct item among them.
 
 use std::cmp::Ordering;
+use std::convert::Infallible;
 use std::ops::{ControlFlow, Range};
 
 use rand_core::CryptoRng;
 use vesica_crypto::hash::Oracle;
 use vesica_crypto::memory::{large_capacity, prefetch};
+use vesica_crypto::par;
 
 use super::digest::dummy;
 use super::parts::PrefixRange;
 use super::{ItemsError, OnDuplicates, Width};
-use crate::radix::{Prefixed, sort};
+use crate::radix::{Prefixed, sort, sort_by_threads};
 
 /// The row of a dummy; no row of a table has it.
 pub(super) const DUMMY_ROW: u32 = u32::MAX;
 
 /// Items that are hashed in one call.
 const BATCH: usize = 1024;
+
+/// Items of a thread, before it takes more.
+const CHUNK: usize = 16 * BATCH;
 
 /// How many items ahead the records are prefetched.
 const PREFETCH_DISTANCE: usize = 16;
@@ -147,8 +152,8 @@ impl<const N: usize> Records<N> {
     }
 
     /// Sorts the records, handles duplicates, and returns how many there are.
-    pub(super) fn sort(&mut self, on_duplicates: OnDuplicates) -> Result<u64, ItemsError> {
-        sort(&mut self.records);
+    pub(super) fn sort(&mut self, threads: usize, on_duplicates: OnDuplicates) -> Result<u64, ItemsError> {
+        self.order(threads);
         let duplicates = self.repeated();
         let mut left = duplicates;
         if duplicates > 0 {
@@ -251,29 +256,39 @@ impl<const N: usize> Records<N> {
     }
 
     /// The items hashed by `oracle`, each with its number in place of rows, sorted. Dummies are left out.
-    pub(super) fn keyed(&self, oracle: &Oracle) -> Self {
-        let is_dummy = |item: usize| self.row(self.range(item).start) == DUMMY_ROW;
-        let mut keyed: Self = Records::with_capacity(self.len());
-        let (mut numbers, mut bytes) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH * N));
-        let mut hashed = vec![0; BATCH * N];
-        for begin in (0..self.len()).step_by(BATCH) {
-            // Items are numbered in 32 bits.
-            numbers.extend(
-                (begin..self.len().min(begin + BATCH))
-                    .filter(|item| !is_dummy(*item))
-                    .map(|item| item as u32),
-            );
-            if !numbers.is_empty() {
-                self.gather(numbers.len(), |i| numbers[i] as usize, &mut bytes);
+    pub(super) fn keyed(&self, threads: usize, oracle: &Oracle) -> Self {
+        let mut records: Vec<Record<N>> = large_capacity(self.len());
+        records.resize(self.len(), Record::new([0; N], DUMMY_ROW));
+        let Ok(()) = par::fill_chunks(threads, CHUNK, &mut records, |chunk, records| {
+            let (mut bytes, mut hashed) = (Vec::with_capacity(BATCH * N), vec![0; BATCH * N]);
+            for (batch, records) in records.chunks_mut(BATCH).enumerate() {
+                let begin = chunk * CHUNK + batch * BATCH;
+                bytes.clear();
+                self.gather(records.len(), |i| begin + i, &mut bytes);
                 let hashed = &mut hashed[..bytes.len()];
                 oracle.hash_batch(&bytes, N, hashed, N);
-                keyed.append(hashed.as_chunks().0, &numbers);
+                for (item, (record, key)) in (begin..).zip(records.iter_mut().zip(hashed.as_chunks().0)) {
+                    if self.row(self.range(item).start) != DUMMY_ROW {
+                        // Items are numbered in 32 bits.
+                        *record = Record::new(*key, item as u32);
+                    }
+                }
             }
-            numbers.clear();
-            bytes.clear();
-        }
-        sort(&mut keyed.records);
+            Ok::<_, Infallible>(())
+        });
+        records.retain(|record| record.row != DUMMY_ROW);
+        let mut keyed = Records { records, starts: None };
+        keyed.order(threads);
         keyed
+    }
+
+    /// Sorts the records. Wide ones are sorted where they are: a second time they would not fit the memory budget.
+    fn order(&mut self, threads: usize) {
+        if N <= 16 {
+            sort_by_threads(threads, &mut self.records);
+        } else {
+            sort(&mut self.records);
+        }
     }
 
     /// How many of the sorted records have a prefix below `end`.

@@ -30,6 +30,37 @@ use crate::shown::shown;
 /// Rows of a batch, and the bytes that a batch should not exceed by far.
 const BATCH_ROWS: u64 = 8192;
 const BATCH_BYTES: u128 = 8 << 20;
+/// Most rows of a group that a thread reads as a whole.
+const GROUP_ROWS: u64 = 1 << 20;
+
+/// A row group, and how many of its rows are left.
+pub(super) struct Group {
+    number: usize,
+    reader: ParquetRecordBatchReader,
+    left: u64,
+}
+
+impl Group {
+    /// The next rows; none at the end.
+    pub(super) fn next(&mut self, input: &Input) -> Result<Option<RecordBatch>, TableError> {
+        let next = guarded(|| self.reader.next().transpose());
+        let failed = |what| damaged(input, Some(place(self.number)), what);
+        let batch = match next {
+            None => return Err(failed(What::Data)),
+            Some(Err(error)) => return Err(failed((&error).into())),
+            Some(Ok(batch)) => batch,
+        };
+        match batch {
+            Some(batch) if batch.num_rows() as u64 <= self.left => {
+                self.left -= batch.num_rows() as u64;
+                Ok(Some(batch))
+            }
+            // A group must have as many rows as the footer says.
+            None if self.left == 0 => Ok(None),
+            _ => Err(failed(What::Data)),
+        }
+    }
+}
 
 /// The row groups of a file: the current one and those to come.
 pub(super) struct Groups<'a> {
@@ -40,8 +71,7 @@ pub(super) struct Groups<'a> {
     mask: ProjectionMask,
     schema: SchemaRef,
     left: VecDeque<usize>,
-    /// The current group, its reader, and how many of its rows are left.
-    current: Option<(usize, ParquetRecordBatchReader, u64)>,
+    current: Option<Group>,
     done: u64,
     seen: Fingerprint,
 }
@@ -99,11 +129,11 @@ impl<'a> Groups<'a> {
     pub(super) fn skip(&mut self, ahead: Option<u64>) -> Result<u64, TableError> {
         let mut passed = 0;
         let leaves = |passed: u64, rows: u64| ahead.is_none_or(|ahead| passed + rows <= ahead);
-        if let Some((_, _, rows)) = &self.current {
-            if !leaves(0, *rows) {
+        if let Some(Group { left, .. }) = &self.current {
+            if !leaves(0, *left) {
                 return Ok(0);
             }
-            passed = *rows;
+            passed = *left;
             self.current = None;
         }
         while let Some(&group) = self.left.front() {
@@ -121,36 +151,40 @@ impl<'a> Groups<'a> {
     pub(super) fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
         loop {
             self.tell()?;
-            let group = match &self.current {
-                Some((group, ..)) => *group,
-                None => match self.left.pop_front() {
+            let mut group = match self.current.take() {
+                Some(group) => group,
+                None => match self.group()? {
+                    Some(group) => group,
                     None => return Ok(None),
-                    Some(group) => {
-                        let reader = self.reader(group)?;
-                        self.current = Some((group, reader, self.rows_of(group)));
-                        group
-                    }
                 },
             };
-            let Some((_, reader, left)) = &mut self.current else { continue };
-            let next = guarded(|| reader.next().transpose());
-            let failed = |what| damaged(self.input, Some(place(group)), what);
-            let batch = match next {
-                None => return Err(failed(What::Data)),
-                Some(Err(error)) => return Err(failed((&error).into())),
-                Some(Ok(batch)) => batch,
-            };
-            match batch {
-                Some(batch) if batch.num_rows() as u64 <= *left => {
-                    *left -= batch.num_rows() as u64;
-                    self.done += batch.num_rows() as u64;
-                    return Ok(Some(batch));
-                }
-                // A group must have as many rows as the footer says.
-                None if *left == 0 => self.current = None,
-                _ => return Err(failed(What::Data)),
+            if let Some(batch) = group.next(self.input)? {
+                self.done += batch.num_rows() as u64;
+                self.current = Some(group);
+                return Ok(Some(batch));
             }
         }
+    }
+
+    /// Whether the groups are as many as so many threads need, and not larger than a thread may read while others wait.
+    pub(super) fn suit(&self, threads: usize) -> bool {
+        self.left.len() >= threads && self.left.iter().all(|group| self.rows_of(*group) <= GROUP_ROWS)
+    }
+
+    /// The next group as a whole, and how many rows it has.
+    pub(super) fn next_group(&mut self) -> Result<Option<(Group, u64)>, TableError> {
+        self.tell()?;
+        let group = self.group()?;
+        self.done += group.as_ref().map_or(0, |group| group.left);
+        Ok(group.map(|group| {
+            let rows = group.left;
+            (group, rows)
+        }))
+    }
+
+    fn group(&mut self) -> Result<Option<Group>, TableError> {
+        let Some(number) = self.left.pop_front() else { return Ok(None) };
+        Ok(Some(Group { number, reader: self.reader(number)?, left: self.rows_of(number) }))
     }
 
     fn reader(&self, group: usize) -> Result<ParquetRecordBatchReader, TableError> {
@@ -350,19 +384,34 @@ impl Length for Chunks {
     }
 }
 
+/// Reads a file from a place of its own: other threads read it too.
+pub(super) struct Position {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl Read for Position {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        let count = std::os::unix::fs::FileExt::read_at(&*self.file, into, self.at)?;
+        #[cfg(windows)]
+        let count = std::os::windows::fs::FileExt::seek_read(&*self.file, into, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
 impl Chunks {
-    fn at(&self, start: u64) -> Result<&File, ParquetError> {
-        let mut file = &*self.file;
-        file.seek(SeekFrom::Start(start))?;
-        Ok(file)
+    fn at(&self, at: u64) -> Position {
+        Position { file: self.file.clone(), at }
     }
 }
 
 impl ChunkReader for Chunks {
-    type T = BufReader<File>;
+    type T = BufReader<Position>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        Ok(BufReader::new(self.at(start)?.try_clone()?))
+        Ok(BufReader::new(self.at(start)))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
@@ -370,7 +419,7 @@ impl ChunkReader for Chunks {
             return Err(ParquetError::EOF("a range beyond the end".to_owned()));
         }
         let mut bytes = Vec::with_capacity(length);
-        self.at(start)?.take(length as u64).read_to_end(&mut bytes)?;
+        self.at(start).take(length as u64).read_to_end(&mut bytes)?;
         if bytes.len() == length {
             Ok(bytes.into())
         } else {

@@ -17,8 +17,9 @@ use rand::{RngExt, SeedableRng};
 use vesica_encode::items::{Items, OnDuplicates};
 
 use super::*;
+use crate::attach::Attach;
 use crate::error::{Fault, Invalid};
-use crate::request::{OnFault, TableReport};
+use crate::request::{OnFault, Request, TableReport};
 use crate::table::Table;
 use crate::testing::{go, input, load, request};
 
@@ -148,6 +149,42 @@ fn match_numbers_are_the_last_column() {
         assert_eq!(table.schema().unwrap().fields(), schema.fields());
         assert_eq!(taken.iter().map(RecordBatch::num_rows).sum::<usize>(), matches.rows().len());
         assert!(taken.iter().all(|batch| batch.schema().fields() == schema.fields()));
+    }
+}
+
+#[test]
+fn many_threads_read_what_one_does() {
+    let batches: Vec<_> = (0..12).map(|part| people(part * 3000..(part + 1) * 3000)).collect();
+    let mut sources: Vec<Box<dyn Fn() -> Input>> =
+        vec![Box::new(|| Input::keep_batches("frame", batches[0].schema(), batches.clone()).unwrap())];
+    for format in FORMATS {
+        let bytes = file(format, &batches);
+        sources.push(Box::new(move || input(&bytes).unwrap()));
+    }
+    for (number, source) in sources.iter().enumerate() {
+        for attach in [
+            Attach::Nothing,
+            Attach::Values(vec!["id".into()]),
+            Attach::Payload { columns: vec!["mail".into(), "id".into()], bytes: 60 },
+        ] {
+            let all = |threads| {
+                let wanted = Request { attach: attach.clone(), threads, ..request(&["mail:email"]) };
+                let (mut table, items) = source().load(&wanted, &mut go).unwrap();
+                let attached = table.attached(&items, &mut go).unwrap();
+                let of = |item| (items.get(item).to_vec(), items.rows_of(item).collect::<Vec<_>>());
+                (table.report(), (0..items.len()).map(of).collect::<Vec<_>>(), attached)
+            };
+            let expected = all(1);
+            assert_eq!(expected.0.rows, 36_000);
+            for threads in [2, 3, 7, 20] {
+                assert!(all(threads) == expected, "source {number}, {threads} threads");
+            }
+        }
+        let found = |threads| {
+            let wanted = Request { threads, ..request(&["mail:int"]) };
+            source().load(&wanted, &mut go).map(|_| ()).unwrap_err().to_string()
+        };
+        assert_eq!(found(3), found(1));
     }
 }
 

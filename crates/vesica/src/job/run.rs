@@ -195,8 +195,13 @@ pub(crate) fn converse(
     let in_parts = conversation.agreed().parts != Parts::ONE;
     match set {
         Set::InMemory(items, _) if in_parts => {
-            let (agreed, selected) =
-                play_parts(settings, conversation, KeySet::InMemory(&items), reporter, rng)?;
+            let (agreed, selected) = play_parts(
+                settings,
+                conversation,
+                KeySet::InMemory(&items, settings.threads()),
+                reporter,
+                rng,
+            )?;
             let outcome = selected.and_then(Selected::into_matches).map(Outcome::Matches);
             answered(settings, &agreed, &items, outcome, reporter)
         }

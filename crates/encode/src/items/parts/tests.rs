@@ -160,6 +160,29 @@ fn items_are_hashed_under_the_key_and_go_to_the_part_that_their_hash_names() {
 }
 
 #[test]
+fn threads_split_as_one_does() {
+    for width in WIDTHS {
+        // Several chunks, and some dummies.
+        let mut items = Items::of_keys(width, &names(0..70_000)).unwrap();
+        items.pad(71_000, &mut rng()).unwrap();
+        let all = |threads| {
+            let split = Split::by_threads(threads, &items, &[7; 32], parts(5)).unwrap();
+            let parts = split.all_parts(threads, &mut rng()).unwrap();
+            let of = |part: &Items| {
+                let rows = |item| part.rows_of(item).collect::<Vec<_>>();
+                (0..part.len()).map(|item| (part.get(item).to_vec(), rows(item))).collect::<Vec<_>>()
+            };
+            parts.iter().map(of).collect::<Vec<_>>()
+        };
+        let expected = all(1);
+        assert!(expected.iter().flatten().filter(|(_, rows)| !rows.is_empty()).count() == 70_000);
+        for threads in [2, 3, 7] {
+            assert!(all(threads) == expected, "{threads} threads");
+        }
+    }
+}
+
+#[test]
 fn every_part_is_padded_to_the_bound_and_its_order_does_not_tell_dummies() {
     // Many dummies, and few.
     for (width, size, count) in [(WIDTHS[0], 2000, 16), (WIDTHS[1], 5000, 2)] {

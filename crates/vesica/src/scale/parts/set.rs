@@ -14,8 +14,8 @@ use crate::words::parts::PartsError;
 
 /// The keys before the key of the run is known.
 pub(crate) enum KeySet<'a> {
-    /// As items.
-    InMemory(&'a Items),
+    /// As items, and how many threads may split them.
+    InMemory(&'a Items, usize),
     /// In files. Whoever hears of the progress is beside them.
     OnDisk(OnDisk, &'a Reporter<'a>),
     /// With the tasks of an engine, which split them.
@@ -61,7 +61,7 @@ pub(crate) enum Selected {
 
 impl<'a> From<&'a Items> for KeySet<'a> {
     fn from(items: &'a Items) -> Self {
-        KeySet::InMemory(items)
+        KeySet::InMemory(items, 1)
     }
 }
 
@@ -74,10 +74,9 @@ impl<'a> KeySet<'a> {
         rng: &mut dyn CryptoRng,
     ) -> Result<PartSet<'a>, PartsError> {
         match self {
-            KeySet::InMemory(items) => {
-                let split = Split::new(items, key, agreed.parts)?;
-                let parts = (0..agreed.parts.count()).map(|part| split.part(part, rng));
-                let parts = parts.collect::<Result<_, _>>()?;
+            KeySet::InMemory(items, threads) => {
+                let split = Split::by_threads(threads, items, key, agreed.parts)?;
+                let parts = split.all_parts(threads, rng)?;
                 Ok(PartSet::InMemory { split, parts })
             }
             KeySet::OnDisk(OnDisk { keys, rows, items, plan }, reporter) => {

@@ -1,0 +1,299 @@
+//! What more threads do for a party: each phase of a job alone, and each role of a protocol alone.
+//!
+//! `cores [ROWS] [THREADS,THREADS,…] [NAME …]`, by default 2^20 rows, 1 and 2 threads, all phases and the protocols of
+//! [`PROTOCOLS`]; names are those of the first column, or `phases`. Two parties on one machine share its cores, so a role
+//! plays against a recording of what its partner sent: both roles ran once before, with the same randomness. Each figure is
+//! the median of [`RUNS`] runs, in turns over the numbers of threads. *Gain* is the wall time of the first number of threads
+//! over that of this one; *CPU* is the CPU time of this one over that of the first.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use arrow_array::{RecordBatch, StringArray};
+use vesica::channel::memory;
+use vesica::channel::transport::{
+    Control, FrameReceiver, FrameSender, Meanwhile, Result as Sent, Transport, Urgency,
+};
+use vesica::channel::{CancelToken, Channel, ChannelError, Frame, Kind, Stream};
+use vesica::encode::items::{Encoding, Items, Split, Width};
+use vesica::encode::parts::Parts;
+use vesica::protocols::registry::{self, Entry};
+use vesica::protocols::{Ctx, Parameters, Role, Security, Sizes};
+use vesica::resources::cpu_seconds;
+use vesica::table::{Input, KeySpec, Request, Table};
+use vesica_crypto::join::join;
+use vesica_crypto::prg::Prg;
+
+/// Runs of each cell.
+const RUNS: usize = 3;
+
+/// Protocols, their security, and the logarithm of the set size in place of a larger one.
+const PROTOCOLS: &[(&str, Security, u32)] = &[
+    ("vole", Security::Malicious, 20),
+    ("vole", Security::SemiHonest, 20),
+    ("kkrt", Security::SemiHonest, 20),
+    ("gbf", Security::SemiHonest, 16),
+    ("gbf-rr16", Security::Malicious, 16),
+    ("circuit-vole", Security::SemiHonest, 16),
+    ("scs-wn", Security::SemiHonest, 11),
+    ("dh", Security::SemiHonest, 15),
+    ("dkt", Security::Malicious, 13),
+];
+
+type Failed = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failed> {
+    let (mut rows, mut threads, mut names) = (1 << 20, vec![1, 2], Vec::new());
+    // `cargo bench` adds `--bench`.
+    for argument in std::env::args().skip(1).filter(|argument| argument != "--bench") {
+        match argument.split(',').map(str::parse).collect::<Result<Vec<usize>, _>>() {
+            Ok(numbers) if argument.contains(',') => threads = numbers,
+            Ok(numbers) => rows = numbers[0],
+            Err(_) => names.push(argument),
+        }
+    }
+    let asked = |name: &str| names.is_empty() || names.iter().any(|asked| asked == name);
+    println!("| what | threads | wall s | CPU s | gain | CPU |\n| --- | --- | --- | --- | --- | --- |");
+    phases(rows, &threads, &asked)?;
+    for (name, security, most) in PROTOCOLS.iter().filter(|(name, ..)| asked(name)) {
+        let entry = registry::find(name).ok_or("no such protocol")?;
+        roles(entry, *security, rows.min(1 << most), &threads)?;
+    }
+    Ok(())
+}
+
+/// Times what `work` does with each number of threads, and prints the rows of the table.
+fn measure(
+    what: &str,
+    threads: &[usize],
+    mut work: impl FnMut(usize) -> Result<(), Failed>,
+) -> Result<(), Failed> {
+    let mut times: Vec<Vec<(f64, f64)>> = vec![Vec::new(); threads.len()];
+    // The first run also warms up.
+    for run in 0..=RUNS {
+        for (threads, times) in threads.iter().zip(&mut times) {
+            let (started, cpu) = (Instant::now(), cpu_seconds());
+            work(*threads)?;
+            if run > 0 {
+                times.push((started.elapsed().as_secs_f64(), cpu_seconds() - cpu));
+            }
+        }
+    }
+    let median = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    };
+    let medians: Vec<(f64, f64)> =
+        times.into_iter().map(|runs| runs.into_iter().unzip()).map(|(w, c)| (median(w), median(c))).collect();
+    for (threads, (wall, cpu)) in threads.iter().zip(&medians) {
+        let (gain, more) = (medians[0].0 / wall, cpu / medians[0].1);
+        println!("| {what} | {threads} | {wall:.3} | {cpu:.3} | {gain:.2} | {more:.2} |");
+    }
+    Ok(())
+}
+
+/// The phases of a job that need no partner.
+fn phases(rows: usize, threads: &[usize], asked: &impl Fn(&str) -> bool) -> Result<(), Failed> {
+    let wanted = |phase: &str| asked("phases") || asked(phase);
+    let go = &mut |_| ControlFlow::Continue(());
+    let file = csv(rows)?;
+    let request = |threads| -> Result<Request, Failed> {
+        let keys = vec!["email:email".parse::<KeySpec>()?];
+        Ok(Request { threads, ..Request::new(keys, Encoding::Digest(Width::Digest128)) })
+    };
+    let load = |threads| -> Result<(Table, Items), Failed> {
+        Ok(Input::open(file.path())?.load(&request(threads)?, &mut |_| ControlFlow::Continue(()))?)
+    };
+    if wanted("read") {
+        measure(&format!("read a CSV, {rows} rows"), threads, |threads| load(threads).map(drop))?;
+        let frame = frame(rows)?;
+        measure(&format!("read a data frame, {rows} rows"), threads, |threads| {
+            let input = Input::keep_batches("frame", frame.schema(), vec![frame.clone()])?;
+            Ok(input.load(&request(threads)?, go).map(drop)?)
+        })?;
+    }
+    if wanted("write") {
+        let tables: Vec<(Table, Items)> =
+            threads.iter().map(|threads| load(*threads)).collect::<Result<_, _>>()?;
+        for every in [2, 1000] {
+            measure(&format!("write a row in {every}, {rows} rows"), threads, |wanted| {
+                let at = threads.iter().position(|threads| *threads == wanted).unwrap_or(0);
+                let (table, items) = &tables[at];
+                let matches = items.matches((0..items.len()).step_by(every));
+                Ok(table.select(&matches, &mut std::io::sink(), &mut |_| ControlFlow::Continue(()))?)
+            })?;
+        }
+    }
+    let (_, items) = load(threads[0])?;
+    if wanted("split") {
+        let parts = Parts::new(16)?;
+        measure(&format!("split into 16 parts, {rows} keys"), threads, |threads| {
+            let split = Split::by_threads(threads, &items, &[1; 32], parts)?;
+            Ok(split.all_parts(threads, &mut Prg::from_seed([2; 16])).map(drop)?)
+        })?;
+    }
+    if wanted("compare") {
+        let tags = |from: usize| -> Vec<u128> {
+            let number = |item: &[u8]| item.first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes));
+            items.digests().skip(from).map(number).collect()
+        };
+        let (mine, theirs) = (tags(0), tags(items.len() / 2));
+        measure(&format!("compare, {rows} masks"), threads, |threads| {
+            drop(join(threads, &mine, &theirs));
+            Ok(())
+        })?;
+    }
+    if wanted("digest") {
+        let input = Input::open(file.path())?;
+        measure(&format!("digest a file, {rows} rows"), &threads[..1], |_| {
+            Ok(input.digest(go).map(drop)?)
+        })?;
+    }
+    Ok(())
+}
+
+fn address(row: usize) -> String {
+    format!("user{:013}@example.org", (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24)
+}
+
+/// A CSV of four columns, about 54 bytes a row.
+fn csv(rows: usize) -> Result<tempfile::NamedTempFile, Failed> {
+    let mut file = tempfile::NamedTempFile::new()?;
+    let mut out = std::io::BufWriter::new(File::create(file.path())?);
+    writeln!(out, "id,email,name,score")?;
+    for row in 0..rows {
+        writeln!(out, "{row},{},Name {},7", address(row), row % 1000)?;
+    }
+    out.flush()?;
+    file.flush()?;
+    Ok(file)
+}
+
+/// The same addresses in memory.
+fn frame(rows: usize) -> Result<RecordBatch, Failed> {
+    let mails = StringArray::from_iter_values((0..rows).map(address));
+    Ok(RecordBatch::try_from_iter([("email", Arc::new(mails) as _)])?)
+}
+
+/// Keeps a copy of the payloads that are taken.
+struct Recorded {
+    inner: Box<dyn FrameReceiver>,
+    payloads: Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+impl FrameReceiver for Recorded {
+    fn pop(&mut self, spent: Vec<u8>, wanted: usize) -> Sent<Frame> {
+        let frame = self.inner.pop(spent, wanted)?;
+        if frame.kind == Kind::Data {
+            let mut payloads = self.payloads.lock().unwrap_or_else(PoisonError::into_inner);
+            payloads.push(frame.payload().to_vec());
+        }
+        Ok(frame)
+    }
+
+    fn waiting(&self) -> usize {
+        self.inner.waiting()
+    }
+}
+
+/// The partner as it was recorded: everything has come, and nothing is heard.
+struct Recording {
+    payloads: Arc<Vec<Vec<u8>>>,
+    next: usize,
+    left: usize,
+}
+
+impl FrameReceiver for Recording {
+    fn pop(&mut self, _: Vec<u8>, _: usize) -> Sent<Frame> {
+        let payload = self.payloads.get(self.next).ok_or(ChannelError::Closed)?;
+        self.next += 1;
+        self.left -= payload.len();
+        Ok(Frame::new(Kind::Data, payload))
+    }
+
+    fn waiting(&self) -> usize {
+        self.left
+    }
+}
+
+struct Nobody;
+
+impl FrameSender for Nobody {
+    fn push(&mut self, mut frame: Frame, _: Urgency, _: Meanwhile) -> Sent<Vec<u8>> {
+        frame.bytes.clear();
+        Ok(frame.bytes)
+    }
+
+    fn close_with(&mut self, _: Vec<Frame>) {}
+}
+
+impl Control for Nobody {
+    fn send_now(&self) {}
+    fn check(&self) -> Sent<()> {
+        Ok(())
+    }
+    fn expect_within(&self, _: Option<Duration>) {}
+    fn pause_until(&self, _: Instant) -> Sent<()> {
+        Ok(())
+    }
+    fn fail(&self, error: ChannelError) -> ChannelError {
+        error
+    }
+    fn was_declined(&self) -> bool {
+        false
+    }
+    fn cancel_on(&self, _: &CancelToken) {}
+    fn finish(&self) -> Sent<()> {
+        Ok(())
+    }
+    fn close(&self) {}
+}
+
+/// Both roles of a protocol, each alone.
+fn roles(entry: &'static Entry, security: Security, size: usize, threads: &[usize]) -> Result<(), Failed> {
+    let names = |from: usize| (from..from + size).map(address).collect::<Vec<_>>();
+    let mine = Items::of_keys(Width::Digest128, &names(0))?;
+    let theirs = Items::of_keys(Width::Digest128, &names(size / 2))?;
+    let parameters = Parameters { security, ..Parameters::default() };
+    let sizes = Sizes { receiver: size, sender: size };
+    let play = |role: Role, mut channel: Stream, threads: usize| -> Result<(), Failed> {
+        let mut rng = Prg::from_seed([role as u8 + 1; 16]);
+        let mut run = entry.run(&[3; 32], sizes, parameters);
+        run.threads = threads;
+        let ctx = &mut Ctx::new(&run, &mut channel, &mut rng);
+        match role {
+            Role::Receiver => drop(entry.receive(ctx, &mine)?.finish()?),
+            Role::Sender => drop(entry.send(ctx, &theirs)?),
+        }
+        Ok(channel.flush()?)
+    };
+    let heard: [Arc<Mutex<Vec<Vec<u8>>>>; 2] = Default::default();
+    let (one, two) = memory::transports(&CancelToken::new());
+    let record = |transport: Transport, payloads: &Arc<Mutex<Vec<Vec<u8>>>>| {
+        let incoming = Box::new(Recorded { inner: transport.incoming, payloads: payloads.clone() });
+        Stream::new(Transport { incoming, ..transport })
+    };
+    let (here, there) = (record(one, &heard[0]), record(two, &heard[1]));
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(|| play(Role::Sender, there, 1).map_err(|error| error.to_string()));
+        play(Role::Receiver, here, 1)?;
+        sender.join().map_err(|_| "the sender panicked")??;
+        Ok::<(), Failed>(())
+    })?;
+    for (role, heard) in [Role::Receiver, Role::Sender].into_iter().zip(&heard) {
+        let heard = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
+        let payloads = Arc::new(heard);
+        let what = format!("{} {}, {size} keys, {role}", entry.name, security.name());
+        measure(&what, threads, |threads| {
+            let left = payloads.iter().map(Vec::len).sum();
+            let incoming = Box::new(Recording { payloads: payloads.clone(), next: 0, left });
+            let (outgoing, control) = (Box::new(Nobody), Arc::new(Nobody));
+            let counters = Arc::default();
+            play(role, Stream::new(Transport { outgoing, incoming, control, counters }), threads)
+        })?;
+    }
+    Ok(())
+}
