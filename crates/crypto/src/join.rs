@@ -13,12 +13,13 @@ mod ascending;
 mod stream;
 
 use std::convert::Infallible;
+use std::ops::Range;
 
 use crate::block::Block;
 use crate::memory::large_vec;
 use crate::par;
 
-pub use ascending::Ascending;
+pub use ascending::{Ascending, Walk};
 pub use stream::{Collection, Lookup};
 
 /// A list of tags.
@@ -102,6 +103,9 @@ const BUCKET: usize = 1 << 12;
 /// Most buckets: the processor cannot follow more streams of writes.
 const MOST_BUCKETS: usize = 1 << 10;
 
+/// Tags that one thread partitions as fast as several.
+const ALONE: usize = 1 << 15;
+
 /// Buckets of one task, which share the memory of a hash table.
 const CHUNK: usize = 16;
 
@@ -117,8 +121,8 @@ where
     T: Tags + ?Sized,
 {
     let buckets = (mine.count() / BUCKET).next_power_of_two().min(MOST_BUCKETS);
-    let (my_buckets, their_buckets) =
-        par::both(threads, || Buckets::by_lowest(mine, buckets), || Buckets::by_lowest(theirs, buckets));
+    let my_buckets = Buckets::by_lowest(threads, mine, buckets);
+    let their_buckets = Buckets::by_lowest(threads, theirs, buckets);
     let mut found: Vec<Vec<(u32, u32)>> = vec![Vec::new(); buckets.div_ceil(CHUNK)];
     let Ok(()) = par::fill_chunks::<_, Infallible, _>(threads, 1, &mut found, |chunk, found| {
         let mut table = Table::default();
@@ -140,6 +144,9 @@ where
 /// The low 96 bits of a tag, above 32 bits for its number in the list or the number of its item.
 type Record = u128;
 
+/// Where a thread writes its records of a bucket, and the high bits of their tags.
+type Place<'a> = (std::slice::IterMut<'a, Record>, std::slice::IterMut<'a, u32>);
+
 /// A list of tags partitioned by some of their bits; each bucket keeps the order of the list.
 struct Buckets {
     records: Vec<Record>,
@@ -151,41 +158,65 @@ struct Buckets {
 
 impl Buckets {
     /// Partitions tags by their lowest bits, each with its number in the list.
-    fn by_lowest<T: Tags + ?Sized>(tags: &T, buckets: usize) -> Self {
-        Self::split(tags, buckets, |tag| tag as usize & (buckets - 1), |i| i as u32)
+    fn by_lowest<T: Tags + ?Sized>(threads: usize, tags: &T, buckets: usize) -> Self {
+        Self::split(threads, tags, buckets, |tag| tag as usize & (buckets - 1), |i| i as u32)
     }
 
     /// Partitions tags by `bucket_of`, each with `number` of its index.
     fn split<T: Tags + ?Sized>(
+        threads: usize,
         tags: &T,
         buckets: usize,
-        bucket_of: impl Fn(u128) -> usize,
-        number: impl Fn(usize) -> u32,
+        bucket_of: impl Fn(u128) -> usize + Sync,
+        number: impl Fn(usize) -> u32 + Sync,
     ) -> Self {
         assert!(u32::try_from(tags.count()).is_ok(), "fewer than 2^32 tags");
-        let mut ends = vec![0; buckets];
-        let mut all_bits = 0;
-        for i in 0..tags.count() {
-            let tag = tags.tag(i);
-            all_bits |= tag;
-            ends[bucket_of(tag)] += 1;
-        }
-        let mut sum = 0;
-        for end in &mut ends {
-            // Where the bucket begins; writing its records moves this to its end.
-            sum += std::mem::replace(end, sum);
-        }
-        let mut records = large_vec(0, tags.count());
-        let mut high = large_vec(0, if all_bits >> 96 == 0 { 0 } else { tags.count() });
-        for i in 0..tags.count() {
-            let tag = tags.tag(i);
-            let slot = &mut ends[bucket_of(tag)];
-            records[*slot] = tag << u32::BITS | u128::from(number(i));
-            if let Some(high) = high.get_mut(*slot) {
-                *high = (tag >> 96) as u32;
+        // Each thread counts the tags of its share, and then writes them to the place of its own in each bucket.
+        let each = tags.count().div_ceil(threads.max(1)).max(ALONE);
+        let shares: Vec<Range<usize>> =
+            (0..tags.count()).step_by(each).map(|at| at..tags.count().min(at + each)).collect();
+        let mut counts: Vec<(u128, Vec<usize>)> = shares.iter().map(|_| (0, vec![0; buckets])).collect();
+        let Ok(()) = par::for_each(threads, shares.iter().zip(&mut counts), |_, (share, (bits, counts))| {
+            for i in share.clone() {
+                let tag = tags.tag(i);
+                *bits |= tag;
+                counts[bucket_of(tag)] += 1;
             }
-            *slot += 1;
+            Ok::<_, Infallible>(())
+        });
+        let is_high = counts.iter().any(|(bits, _)| bits >> 96 != 0);
+        let mut records = large_vec(0, tags.count());
+        let mut high = large_vec(0, if is_high { tags.count() } else { 0 });
+        let (mut ends, mut sum) = (Vec::with_capacity(buckets), 0);
+        let mut places: Vec<Vec<Place<'_>>> = shares.iter().map(|_| Vec::with_capacity(buckets)).collect();
+        let (mut records_left, mut high_left) = (&mut records[..], &mut high[..]);
+        for bucket in 0..buckets {
+            for ((_, counts), places) in counts.iter().zip(&mut places) {
+                let count = counts[bucket];
+                sum += count;
+                let (here, left) = std::mem::take(&mut records_left).split_at_mut(count);
+                records_left = left;
+                let (high_here, left) =
+                    std::mem::take(&mut high_left).split_at_mut(if is_high { count } else { 0 });
+                high_left = left;
+                places.push((here.iter_mut(), high_here.iter_mut()));
+            }
+            ends.push(sum);
         }
+        let Ok(()) = par::for_each(threads, shares.into_iter().zip(places), |_, (share, mut places)| {
+            for i in share {
+                let tag = tags.tag(i);
+                let (records, high) = &mut places[bucket_of(tag)];
+                // There are as many places as were counted.
+                if let Some(record) = records.next() {
+                    *record = tag << u32::BITS | u128::from(number(i));
+                }
+                if let Some(high) = high.next() {
+                    *high = (tag >> 96) as u32;
+                }
+            }
+            Ok::<_, Infallible>(())
+        });
         Self { records, high, ends }
     }
 
@@ -355,8 +386,9 @@ mod tests {
         let mut theirs: Vec<(u128, u32)> = (0..theirs.count()).map(|j| (theirs.tag(j), j as u32)).collect();
         theirs.sort_unstable();
         let most = mine.iter().fold(1, |bits, tag| bits.max(128 - tag.leading_zeros()));
-        for bits in [most, 128] {
-            let mut tags = Ascending::new(&mine, bits, |i| i as u32);
+        for (threads, bits) in [(1, most), (3, 128)] {
+            let tags = Ascending::new(threads, &mine, bits, |i| i as u32);
+            let mut tags = tags.walk();
             let (sorted, mut found): (Vec<u128>, _) =
                 (theirs.iter().map(|(tag, _)| *tag).collect(), Vec::new());
             for (index, sorted) in sorted.chunks(1000).enumerate() {

@@ -83,6 +83,11 @@ impl<'a> Unpacker<'a> {
         Unpacker { bytes, taken: 0 }
     }
 
+    /// From the number of `bits` bits at that position on.
+    pub(crate) fn at(bytes: &'a [u8], position: usize, bits: u32) -> Self {
+        Unpacker { bytes, taken: position as u64 * u64::from(bits) }
+    }
+
     /// The next number. Missing bits at the end are zero.
     #[inline]
     pub(crate) fn take(&mut self, bits: u32) -> u128 {

@@ -8,7 +8,7 @@
 
 use std::convert::Infallible;
 
-use vesica_crypto::memory::{large_capacity, prefetch};
+use vesica_crypto::memory::prefetch;
 use vesica_crypto::par;
 
 /// Records of a bucket that the first pass aims at.
@@ -42,59 +42,30 @@ pub fn sort<T: Prefixed>(records: &mut [T]) {
 /// Records below which one thread is as fast.
 const ALONE: usize = 1 << 16;
 
-/// Sorts by the order of the values, on at most `threads` threads. Several need memory for all records once more.
-pub fn sort_by_threads<T: Prefixed + Send + Sync>(threads: usize, records: &mut Vec<T>) {
+/// Buckets that a thread sorts before it takes more.
+const CHUNK: usize = 4;
+
+/// Sorts by the order of the values, on at most `threads` threads and where the records are: the threads move records to
+/// their buckets together, and then sort a bucket each.
+pub fn sort_by_threads<T: Prefixed + Send + Sync>(threads: usize, records: &mut [T]) {
     if threads < 2 || records.len() < ALONE {
         return sort(records);
     }
     let Some(digit) = Digit::that_differs(records, 0) else { return sort(records) };
-    let (shared, each) = (u64::BITS - digit.shift, records.len().div_ceil(threads));
-    // Each thread counts the records of its share, and then deals them out to the room of its own in each bucket.
-    let shares: Vec<&[T]> = records.chunks(each).collect();
-    let mut counts = vec![vec![0; digit.mask as usize + 1]; shares.len()];
-    let Ok(()) = par::for_each(threads, shares.iter().zip(&mut counts), |_, (share, counts)| {
-        share.iter().for_each(|record| counts[digit.of(record)] += 1);
-        Ok::<_, Infallible>(())
-    });
-    let mut dealt: Vec<T> = large_capacity(records.len());
-    dealt.resize(records.len(), records[0]);
-    let mut rooms: Vec<Vec<std::slice::IterMut<'_, T>>> = shares.iter().map(|_| Vec::new()).collect();
-    let mut rest = &mut dealt[..];
-    for bucket in 0..=digit.mask as usize {
-        for (rooms, counts) in rooms.iter_mut().zip(&counts) {
-            let (room, behind) = std::mem::take(&mut rest).split_at_mut(counts[bucket]);
-            rooms.push(room.iter_mut());
-            rest = behind;
-        }
+    let ends = partition_by_threads(threads, records, digit);
+    let mut buckets = Vec::with_capacity(ends.len());
+    let (mut rest, mut start) = (records, 0);
+    for end in ends {
+        let (bucket, behind) = std::mem::take(&mut rest).split_at_mut(end - start);
+        buckets.push(bucket);
+        (rest, start) = (behind, end);
     }
-    let Ok(()) = par::for_each(threads, shares.into_iter().zip(rooms), |_, (share, mut rooms)| {
-        for record in share {
-            // The room has as many places as were counted.
-            if let Some(place) = rooms[digit.of(record)].next() {
-                *place = *record;
-            }
-        }
-        Ok::<_, Infallible>(())
-    });
-    let mut buckets = Vec::with_capacity(counts.len());
-    let mut rest = &mut dealt[..];
-    for bucket in 0..=digit.mask as usize {
-        let count = counts.iter().map(|counts| counts[bucket]).sum();
-        let (records, behind) = std::mem::take(&mut rest).split_at_mut(count);
-        buckets.push(records);
-        rest = behind;
-    }
-    let chunks = buckets.chunks_mut(CHUNK);
-    let Ok(()) = par::for_each(threads, chunks, |_, buckets| {
+    let Ok(()) = par::fill_chunks(threads, CHUNK, &mut buckets, |_, buckets| {
         let mut sort = Sort { room: Vec::new(), counts: Vec::new() };
-        buckets.iter_mut().for_each(|records| sort.below(records, shared));
+        buckets.iter_mut().for_each(|records| sort.below(records, u64::BITS - digit.shift));
         Ok::<_, Infallible>(())
     });
-    *records = dealt;
 }
-
-/// Buckets that a thread sorts before it looks for more.
-const CHUNK: usize = 4;
 
 /// A sort under way.
 struct Sort<T> {
@@ -198,8 +169,16 @@ impl Digit {
 
 /// Moves every record to its bucket, and returns where the buckets end.
 fn partition<T: Prefixed>(records: &mut [T], digit: Digit) -> Vec<usize> {
-    let mut ends = vec![0; digit.mask as usize + 1];
-    records.iter().for_each(|record| ends[digit.of(record)] += 1);
+    let mut counts = vec![0; digit.mask as usize + 1];
+    records.iter().for_each(|record| counts[digit.of(record)] += 1);
+    let (mut heads, ends) = bounds(counts);
+    place(records, digit, &mut heads, &ends);
+    ends
+}
+
+/// Where buckets of so many records begin and end.
+fn bounds(counts: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
+    let mut ends = counts;
     let mut heads = Vec::with_capacity(ends.len());
     let mut sum = 0;
     for end in &mut ends {
@@ -207,6 +186,11 @@ fn partition<T: Prefixed>(records: &mut [T], digit: Digit) -> Vec<usize> {
         sum += *end;
         *end = sum;
     }
+    (heads, ends)
+}
+
+/// Moves the records between the heads and the ends of the buckets to the buckets that they belong to.
+fn place<T: Prefixed>(records: &mut [T], digit: Digit, heads: &mut [usize], ends: &[usize]) {
     for bucket in 0..ends.len() {
         while heads[bucket] < ends[bucket] {
             let slot = heads[bucket];
@@ -226,7 +210,97 @@ fn partition<T: Prefixed>(records: &mut [T], digit: Digit) -> Vec<usize> {
             }
         }
     }
+}
+
+/// As [`partition`], by several threads (Cho, Brand, Bordawekar, Finkler, Kulandaisamy, Puri, "PARADIS: An Efficient
+/// Parallel Algorithm for In-place Radix Sort", VLDB 2015): each takes a stripe of every bucket and moves records among its
+/// stripes as long as they have room. The few that have found none are moved at the end.
+fn partition_by_threads<T: Prefixed + Send + Sync>(
+    threads: usize,
+    records: &mut [T],
+    digit: Digit,
+) -> Vec<usize> {
+    let buckets = digit.mask as usize + 1;
+    let share = records.len().div_ceil(threads);
+    let mut shares = vec![vec![0; buckets]; records.len().div_ceil(share)];
+    let Ok(()) = par::for_each(threads, records.chunks(share).zip(&mut shares), |_, (records, counts)| {
+        records.iter().for_each(|record| counts[digit.of(record)] += 1);
+        Ok::<_, Infallible>(())
+    });
+    let (mut heads, ends) =
+        bounds((0..buckets).map(|b| shares.iter().map(|counts| counts[b]).sum()).collect());
+    let lengths: Vec<usize> =
+        heads.iter().zip(&ends).map(|(head, end)| (end - head).div_ceil(threads)).collect();
+    let mut stripes: Vec<Vec<Stripe<'_, T>>> = (0..threads).map(|_| Vec::with_capacity(buckets)).collect();
+    let mut rest = &mut *records;
+    for bucket in 0..buckets {
+        let (mut here, behind) = std::mem::take(&mut rest).split_at_mut(ends[bucket] - heads[bucket]);
+        for stripes in &mut stripes {
+            let (records, left) = std::mem::take(&mut here).split_at_mut(lengths[bucket].min(here.len()));
+            stripes.push(Stripe { records, placed: 0 });
+            here = left;
+        }
+        rest = behind;
+    }
+    let Ok(()) = par::fill_chunks(threads, 1, &mut stripes, |_, stripes| {
+        stripes.iter_mut().for_each(|stripes| move_among(stripes, digit));
+        Ok::<_, Infallible>(())
+    });
+    let placed: Vec<Vec<usize>> =
+        stripes.iter().map(|stripes| stripes.iter().map(|stripe| stripe.placed).collect()).collect();
+    drop(stripes);
+    for bucket in 0..buckets {
+        let (begin, length) = (heads[bucket], lengths[bucket]);
+        let start = |thread: usize| (begin + thread * length).min(ends[bucket]);
+        let placed_in = |thread: usize| start(thread)..start(thread) + placed[thread][bucket];
+        // What is placed goes before what is not.
+        let gaps = (0..threads).flat_map(|thread| placed_in(thread).end..start(thread + 1));
+        let mut from = (0..threads).rev().flat_map(|thread| placed_in(thread).rev());
+        heads[bucket] = begin + placed.iter().map(|placed| placed[bucket]).sum::<usize>();
+        for gap in gaps.take_while(|gap| *gap < heads[bucket]) {
+            if let Some(last) = from.next() {
+                records.swap(gap, last);
+            }
+        }
+    }
+    place(records, digit, &mut heads, &ends);
     ends
+}
+
+/// A thread's share of a bucket: records of the bucket at its beginning, others behind them.
+struct Stripe<'r, T> {
+    records: &'r mut [T],
+    placed: usize,
+}
+
+/// Moves records among stripes, until each stripe is full or has only records whose stripes are.
+fn move_among<T: Prefixed>(stripes: &mut [Stripe<'_, T>], digit: Digit) {
+    for bucket in 0..stripes.len() {
+        let mut at = stripes[bucket].placed;
+        while at < stripes[bucket].records.len() {
+            let mut record = stripes[bucket].records[at];
+            loop {
+                let target = digit.of(&record);
+                let Stripe { records, placed } = &mut stripes[target];
+                if target == bucket || *placed == records.len() {
+                    break;
+                }
+                prefetch(records, *placed + PREFETCH_DISTANCE);
+                record = std::mem::replace(&mut records[*placed], record);
+                *placed += 1;
+            }
+            let Stripe { records, placed } = &mut stripes[bucket];
+            if digit.of(&record) == bucket {
+                // What stood there has found no room.
+                records[at] = records[*placed];
+                records[*placed] = record;
+                *placed += 1;
+            } else {
+                records[at] = record;
+            }
+            at += 1;
+        }
+    }
 }
 
 /// How many records before its use a bucket's next slot is prefetched.

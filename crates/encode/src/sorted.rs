@@ -15,7 +15,11 @@
 //! Source: Elias, *Efficient storage and retrieval by content and address of static files*, JACM 1974;
 //! Fano 1971. The information-theoretic bound for a set is about L - log2 n + 1.44 bits a number.
 
+use std::convert::Infallible;
+use std::ops::Range;
+
 use vesica_crypto::memory::{large_capacity, large_zeros};
+use vesica_crypto::par;
 
 use crate::packed::{Packer, Unpacker, mask};
 
@@ -24,6 +28,10 @@ pub const MAX_BITS: u32 = 128;
 
 /// Numbers of a batch.
 const BATCH: usize = 1 << 10;
+/// Numbers that a thread encodes before it takes more: a multiple of eight, so that their low parts fill whole bytes.
+const CHUNK: usize = 1 << 14;
+/// Bytes of the vector that a thread decodes before it takes more: whole words.
+const SEGMENT: usize = 1 << 12;
 
 /// Why bytes are not a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -84,6 +92,11 @@ impl Layout {
     fn bytes(&self) -> usize {
         self.low_bytes + self.high_bytes
     }
+
+    /// The bit of the vector that stands for a number.
+    fn high_bit(&self, number: u128, position: usize) -> usize {
+        number.checked_shr(self.low_bits).unwrap_or(0) as usize + position
+    }
 }
 
 /// Bytes of `count` numbers of `bits` bits; zero for an empty list.
@@ -102,21 +115,54 @@ pub fn encoded_bytes(count: usize, bits: u32) -> usize {
 /// are allowed).
 #[must_use]
 pub fn encode(numbers: &[u128], bits: u32) -> Vec<u8> {
+    encode_by_threads(1, numbers, bits)
+}
+
+/// Encodes a list on at most `threads` threads.
+///
+/// # Panics
+/// As [`encode`].
+#[must_use]
+pub fn encode_by_threads(threads: usize, numbers: &[u128], bits: u32) -> Vec<u8> {
     if numbers.is_empty() {
         return Vec::new();
     }
     let layout = Layout::new(numbers.len(), bits);
     let mut bytes = large_zeros(layout.bytes());
     let (low, high) = bytes.split_at_mut(layout.low_bytes);
-    let mut packed = Packer::new(low);
-    let (low_width, low_mask) = (layout.low_bits, mask(layout.low_bits));
-    let mut before = 0;
-    for (i, &number) in numbers.iter().enumerate() {
-        assert!(number >= before && number & !mask(bits) == 0, "a sorted list of numbers of {bits} bits");
-        before = number;
-        packed.put(number & low_mask, low_width);
-        let at = (number.checked_shr(low_width).unwrap_or(0)) as usize + i;
-        high[at / 8] |= 1 << (at % 8);
+    // Where the vector's byte with the first bit of each chunk is. A chunk's last bits may be in the next one's first byte.
+    let first_byte = |at: usize| layout.high_bit(numbers[at], at) / 8;
+    let mut tasks = Vec::with_capacity(numbers.len().div_ceil(CHUNK));
+    let (mut low, mut high, mut begin) = (low, high, 0);
+    for first in (0..numbers.len()).step_by(CHUNK) {
+        let next = first + CHUNK;
+        let is_last = next >= numbers.len();
+        let end = if is_last { layout.high_bytes } else { first_byte(next).clamp(begin, layout.high_bytes) };
+        let low_end = if is_last { low.len() } else { CHUNK / 8 * layout.low_bits as usize };
+        let (low_here, low_rest) = std::mem::take(&mut low).split_at_mut(low_end);
+        let (high_here, high_rest) = std::mem::take(&mut high).split_at_mut(end - begin);
+        tasks.push((first, begin, low_here, high_here, 0));
+        (low, high, begin) = (low_rest, high_rest, end);
+    }
+    let Ok(()) = par::fill_chunks(threads, 1, &mut tasks, |_, tasks| {
+        for (first, begin, low, high, behind) in tasks {
+            let mut packed = Packer::new(low);
+            let mut before = first.checked_sub(1).map_or(0, |before| numbers[before]);
+            for (i, &number) in (*first..).zip(&numbers[*first..numbers.len().min(*first + CHUNK)]) {
+                let fits = number >= before && number & !mask(bits) == 0;
+                assert!(fits, "a sorted list of numbers of {bits} bits");
+                before = number;
+                packed.put(number & mask(layout.low_bits), layout.low_bits);
+                let at = layout.high_bit(number, i);
+                *high.get_mut(at / 8 - *begin).unwrap_or(behind) |= 1 << (at % 8);
+            }
+        }
+        Ok::<_, Infallible>(())
+    });
+    let shared: Vec<(usize, u8)> =
+        tasks.iter().map(|(_, begin, _, high, behind)| (begin + high.len(), *behind)).collect();
+    for (byte, bits) in shared.into_iter().filter(|(_, bits)| *bits > 0) {
+        bytes[layout.low_bytes + byte] |= bits;
     }
     bytes
 }
@@ -143,16 +189,49 @@ pub enum Repeats {
     Refused,
 }
 
-/// Checks that these bytes are a list of `count` numbers of `bits` bits, in time that depends only on the
-/// bytes.
+/// Checks that these bytes are a list of `count` numbers of `bits` bits, on at most `threads` threads, in time that depends
+/// only on the bytes.
 ///
 /// # Errors
 /// If the bytes are not such a list.
 ///
 /// # Panics
 /// As [`decode`].
-pub fn check(bytes: &[u8], count: usize, bits: u32, repeats: Repeats) -> Result<(), SortedError> {
-    walk(bytes, count, bits, repeats, |_| ())
+pub fn check(
+    threads: usize,
+    bytes: &[u8],
+    count: usize,
+    bits: u32,
+    repeats: Repeats,
+) -> Result<(), SortedError> {
+    let list = List::new(bytes, count, bits)?;
+    par::for_each(threads, list.segments()?.into_iter(), |_, segment| list.walk(segment, repeats, |_, _| ()))
+}
+
+/// As [`decode`], without memory for the list: works on batches of numbers, on at most `threads` threads, and gives what
+/// `work` makes of each segment of the list, in order. It takes what `begin` has begun for the segment, the position of
+/// the batch in the list, and the batch.
+///
+/// # Errors
+/// If the bytes are not such a list.
+///
+/// # Panics
+/// As [`decode`].
+pub fn by_segments<T: Send>(
+    threads: usize,
+    bytes: &[u8],
+    count: usize,
+    bits: u32,
+    begin: impl Fn() -> T,
+    work: impl Fn(&mut T, usize, &[u128]) + Sync,
+) -> Result<Vec<T>, SortedError> {
+    let list = List::new(bytes, count, bits)?;
+    let segments = list.segments()?;
+    let mut made: Vec<T> = segments.iter().map(|_| begin()).collect();
+    par::for_each(threads, segments.into_iter().zip(&mut made), |_, (segment, made)| {
+        list.walk(segment, Repeats::Allowed, |first, batch| work(made, first, batch))
+    })?;
+    Ok(made)
 }
 
 /// As [`decode`], without memory for the list: calls `each` with one batch of numbers after another. An error
@@ -169,62 +248,109 @@ pub fn for_each_batch(
     bits: u32,
     each: impl FnMut(&[u128]),
 ) -> Result<(), SortedError> {
-    walk(bytes, count, bits, Repeats::Allowed, each)
+    let list = List::new(bytes, count, bits)?;
+    let mut each = each;
+    list.segments()?
+        .into_iter()
+        .try_for_each(|segment| list.walk(segment, Repeats::Allowed, |_, batch| each(batch)))
 }
 
-fn walk(
-    bytes: &[u8],
+/// The bytes of a list.
+struct List<'a> {
+    layout: Layout,
     count: usize,
     bits: u32,
-    repeats: Repeats,
-    mut each: impl FnMut(&[u128]),
-) -> Result<(), SortedError> {
-    if bytes.len() != encoded_bytes(count, bits) {
-        return Err(SortedError::Length);
+    low: &'a [u8],
+    high: &'a [u8],
+}
+
+/// Some bytes of the vector, and how many numbers lie before them.
+struct Segment {
+    bytes: Range<usize>,
+    position: usize,
+}
+
+impl<'a> List<'a> {
+    fn new(bytes: &'a [u8], count: usize, bits: u32) -> Result<Self, SortedError> {
+        if bytes.len() != encoded_bytes(count, bits) {
+            return Err(SortedError::Length);
+        }
+        let layout = Layout::new(count, bits);
+        let (low, high) = bytes.split_at(layout.low_bytes.min(bytes.len()));
+        Ok(List { layout, count, bits, low, high })
     }
-    if count == 0 {
-        return Ok(());
+
+    /// The list in segments. Their number depends on its length alone.
+    fn segments(&self) -> Result<Vec<Segment>, SortedError> {
+        let mut position = 0;
+        let segment = |start: usize| {
+            let bytes = start..self.high.len().min(start + SEGMENT);
+            let ones: usize =
+                words(&self.high[bytes.clone()]).map(|(_, word)| word.count_ones() as usize).sum();
+            let before = position;
+            position += ones;
+            Segment { bytes, position: before }
+        };
+        let segments = (0..self.high.len()).step_by(SEGMENT).map(segment).collect();
+        if position == self.count { Ok(segments) } else { Err(SortedError::Count) }
     }
-    let layout = Layout::new(count, bits);
-    let (low, high) = bytes.split_at(layout.low_bytes);
-    let (mut batch, mut position) = (Vec::with_capacity(BATCH), 0);
-    let mut parts = Unpacker::new(low);
-    let mut before = 0;
-    for (first, word) in words(high) {
-        let mut word = word;
-        while word != 0 {
-            let at = first + word.trailing_zeros() as usize;
-            word &= word - 1;
-            if at >= layout.high_len {
-                return Err(SortedError::Beyond);
-            }
-            // A high part has at most L - l bits: `at` is at most position + 2^(L-l) - 1, or there are too
-            // few bits above it.
-            let part = at.checked_sub(position).ok_or(SortedError::Count)? as u128;
-            if position == count || part > mask(bits - layout.low_bits) {
-                return Err(SortedError::Count);
-            }
-            let number = parts.take(layout.low_bits) | part.checked_shl(layout.low_bits).unwrap_or(0);
-            if number < before {
-                return Err(SortedError::Unsorted { position });
-            }
-            if number == before && position > 0 && repeats == Repeats::Refused {
-                return Err(SortedError::Repeated { position });
-            }
-            before = number;
-            position += 1;
-            batch.push(number);
-            if batch.len() == BATCH {
-                each(&batch);
-                batch.clear();
+
+    /// The number at a position whose bit in the vector is known; none if no list has it there.
+    fn number(&self, low: u128, at: usize, position: usize) -> Option<u128> {
+        // A high part has at most L - l bits: `at` is at most position + 2^(L-l) - 1, or there are too few bits above it.
+        let high = at.checked_sub(position)? as u128;
+        let fits = high <= mask(self.bits - self.layout.low_bits);
+        fits.then(|| low | high.checked_shl(self.layout.low_bits).unwrap_or(0))
+    }
+
+    /// The number before a position, which is that of a segment.
+    fn before(&self, segment: &Segment) -> Option<u128> {
+        let position = segment.position.checked_sub(1)?;
+        let byte = self.high[..segment.bytes.start].iter().rposition(|byte| *byte != 0)?;
+        let at = 8 * byte + self.high[byte].ilog2() as usize;
+        let mut parts = Unpacker::at(self.low, position, self.layout.low_bits);
+        self.number(parts.take(self.layout.low_bits), at, position)
+    }
+
+    /// Calls `each` with the numbers of a segment, batch by batch, and the position of the first.
+    fn walk(
+        &self,
+        segment: Segment,
+        repeats: Repeats,
+        mut each: impl FnMut(usize, &[u128]),
+    ) -> Result<(), SortedError> {
+        let low_bits = self.layout.low_bits;
+        let mut before = self.before(&segment);
+        let Segment { bytes, mut position } = segment;
+        let mut parts = Unpacker::at(self.low, position, low_bits);
+        let mut batch = Vec::with_capacity(BATCH);
+        for (first, word) in words(&self.high[bytes.clone()]) {
+            let mut word = word;
+            while word != 0 {
+                let at = 8 * bytes.start + first + word.trailing_zeros() as usize;
+                word &= word - 1;
+                if at >= self.layout.high_len {
+                    return Err(SortedError::Beyond);
+                }
+                let number = self.number(parts.take(low_bits), at, position).ok_or(SortedError::Count)?;
+                if before.is_some_and(|before| number < before) {
+                    return Err(SortedError::Unsorted { position });
+                }
+                if before == Some(number) && repeats == Repeats::Refused {
+                    return Err(SortedError::Repeated { position });
+                }
+                before = Some(number);
+                position += 1;
+                batch.push(number);
+                if batch.len() == BATCH {
+                    each(position - BATCH, &batch);
+                    batch.clear();
+                }
             }
         }
+        each(position - batch.len(), &batch);
+        if position == self.count && parts.rest() != 0 { Err(SortedError::Beyond) } else { Ok(()) }
     }
-    if position != count {
-        return Err(SortedError::Count);
-    }
-    each(&batch);
-    if parts.rest() == 0 { Ok(()) } else { Err(SortedError::Beyond) }
 }
 
 /// Yields 64 bits at a time, with the number of the first bit. Missing bits at the end are zero.
@@ -262,17 +388,51 @@ mod tests {
     }
 
     #[test]
+    fn threads_do_what_one_does() {
+        let mut rng = StdRng::seed_from_u64(5);
+        for (count, bits) in [(1, 64), (100_000, 80), (70_001, 20), (140_000, 128), (40_000, 9), (65_536, 64)]
+        {
+            let mut numbers = sorted(count, bits, &mut rng);
+            let one = encode(&numbers, bits);
+            for threads in [2, 3, 7] {
+                assert!(encode_by_threads(threads, &numbers, bits) == one, "{count} {bits}");
+                let segments = by_segments(threads, &one, count, bits, Vec::new, |made, first, batch| {
+                    made.extend((first..).zip(batch.iter().copied()));
+                });
+                let found = segments.unwrap().concat();
+                assert!(found.into_iter().eq((0..).zip(numbers.iter().copied())), "{count} {bits}");
+            }
+            // Equal neighbours on either side of a segment's end, and a list that falls, in its low parts, there.
+            for position in (1..count).step_by(997) {
+                let kept = numbers[position];
+                numbers[position] = numbers[position - 1];
+                let bytes = encode(&numbers, bits);
+                let [found, expected] =
+                    [3, 1].map(|threads| check(threads, &bytes, count, bits, Repeats::Refused));
+                assert!(found == expected && found.is_err());
+                numbers[position] = kept;
+                let mut falling = one.clone();
+                let at = position * 13 % falling.len();
+                falling[at] ^= 0x55;
+                let [found, expected] =
+                    [7, 1].map(|threads| check(threads, &falling, count, bits, Repeats::Allowed));
+                assert_eq!(found, expected);
+            }
+        }
+    }
+
+    #[test]
     fn a_list_of_distinct_numbers_holds_none_twice() {
         for bits in [33, 64, 128] {
             for distinct in [vec![], vec![0], vec![0, 1, 7], vec![5, 6, mask(bits)]] {
                 let bytes = encode(&distinct, bits);
-                assert_eq!(check(&bytes, distinct.len(), bits, Repeats::Refused), Ok(()));
+                assert_eq!(check(1, &bytes, distinct.len(), bits, Repeats::Refused), Ok(()));
                 for position in 0..distinct.len() {
                     let mut twice = distinct.clone();
                     twice.insert(position, distinct[position]);
                     let bytes = encode(&twice, bits);
-                    assert_eq!(check(&bytes, twice.len(), bits, Repeats::Allowed), Ok(()));
-                    let found = check(&bytes, twice.len(), bits, Repeats::Refused);
+                    assert_eq!(check(1, &bytes, twice.len(), bits, Repeats::Allowed), Ok(()));
+                    let found = check(2, &bytes, twice.len(), bits, Repeats::Refused);
                     assert_eq!(found, Err(SortedError::Repeated { position: position + 1 }));
                 }
             }
@@ -280,9 +440,9 @@ mod tests {
         // Far from the first batch, with equal low parts behind equal high ones.
         let mut numbers: Vec<u128> = (0..5000).map(|i| i << 100).collect();
         numbers[4000] = numbers[3999];
-        let found = check(&encode(&numbers, 128), 5000, 128, Repeats::Refused);
+        let found = check(3, &encode(&numbers, 128), 5000, 128, Repeats::Refused);
         assert_eq!(found, Err(SortedError::Repeated { position: 4000 }));
-        assert_eq!(check(&[0; 3], 5000, 128, Repeats::Refused), Err(SortedError::Length));
+        assert_eq!(check(1, &[0; 3], 5000, 128, Repeats::Refused), Err(SortedError::Length));
     }
 
     #[test]

@@ -263,7 +263,7 @@ impl OutputSink for MaskMatcher<'_> {
     }
 
     #[inline]
-    fn put(&mut self, function: usize, outputs: &[Block], item: impl Fn(usize) -> Option<u32>) {
+    fn put(&mut self, function: usize, outputs: &[Block], item: impl Fn(usize) -> Option<u32> + Sync) {
         let wanted = &mut self.wanted[function];
         for (i, output) in outputs.iter().enumerate() {
             if let Some(item) = item(i) {

@@ -181,7 +181,7 @@ pub fn send_sorted(
     match run.learns {
         Learns::Receiver => {
             mine.extend(masks.map(|(mask, _)| mask));
-            sort(width.bits(), &mut mine);
+            sort(run.threads, width.bits(), &mut mine);
         }
         Learns::Both => {
             items.reserve(run.sizes.sender);
@@ -189,7 +189,7 @@ pub fn send_sorted(
                 mine.push(mask);
                 items.push(item);
             });
-            sort_with_items(width.bits(), &mut mine, &mut items);
+            sort_with_items(run.threads, width.bits(), &mut mine, &mut items);
         }
     }
     send(width, mine.into_iter(), channel, &mut |masks| run.advance(masks))?;
@@ -226,13 +226,13 @@ impl Prefixed for Tagged {
 }
 
 /// Sorts masks of `bits` bits.
-pub(crate) fn sort(bits: u32, masks: &mut [u128]) {
+pub(crate) fn sort(threads: usize, bits: u32, masks: &mut [u128]) {
     // The bits that differ come first, where the sort looks for them.
     let above = u128::BITS - bits;
     if above > 0 {
         masks.iter_mut().for_each(|mask| *mask <<= above);
     }
-    radix::sort(masks);
+    radix::sort_by_threads(threads, masks);
     if above > 0 {
         masks.iter_mut().for_each(|mask| *mask >>= above);
     }
@@ -240,12 +240,12 @@ pub(crate) fn sort(bits: u32, masks: &mut [u128]) {
 
 /// Sorts masks of `bits` bits, and with them the item that each belongs to. The order of equal masks is that of
 /// their items.
-pub(crate) fn sort_with_items(bits: u32, masks: &mut [u128], items: &mut [u32]) {
+pub(crate) fn sort_with_items(threads: usize, bits: u32, masks: &mut [u128], items: &mut [u32]) {
     let above = u128::BITS - bits;
     if above >= u32::BITS {
         // The item fits below its mask, so that half as many bytes move.
         masks.iter_mut().zip(&*items).for_each(|(mask, item)| *mask = *mask << above | u128::from(*item));
-        radix::sort(masks);
+        radix::sort_by_threads(threads, masks);
         for (mask, item) in masks.iter_mut().zip(items) {
             *item = *mask as u32;
             *mask >>= above;
@@ -253,7 +253,7 @@ pub(crate) fn sort_with_items(bits: u32, masks: &mut [u128], items: &mut [u32]) 
     } else {
         let mut tagged: Vec<Tagged> = large_capacity(masks.len());
         tagged.extend(masks.iter().zip(&*items).map(|(&mask, &item)| Tagged { mask, item }));
-        radix::sort(&mut tagged);
+        radix::sort_by_threads(threads, &mut tagged);
         let sorted = masks.iter_mut().zip(items).zip(tagged);
         sorted.for_each(|((mask, item), tagged)| (*mask, *item) = (tagged.mask, tagged.item));
     }
@@ -345,8 +345,8 @@ mod tests {
                 let (mut masks, mut items): (Vec<u128>, Vec<u32>) = pairs.iter().copied().unzip();
                 let mut alone = masks.clone();
                 pairs.sort_unstable();
-                sort(bits, &mut alone);
-                sort_with_items(bits, &mut masks, &mut items);
+                sort(1, bits, &mut alone);
+                sort_with_items(1, bits, &mut masks, &mut items);
                 assert!(masks.iter().copied().zip(items).eq(pairs), "{bits} {count}");
                 assert_eq!(alone, masks);
             }

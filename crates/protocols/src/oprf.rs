@@ -80,7 +80,7 @@ pub trait OutputSink {
     fn begin(&mut self, function: usize, count: usize);
 
     /// `outputs[i]` is F_function of the item number `item(i)`, or is to be ignored if there is none.
-    fn put(&mut self, function: usize, outputs: &[Block], item: impl Fn(usize) -> Option<u32>);
+    fn put(&mut self, function: usize, outputs: &[Block], item: impl Fn(usize) -> Option<u32> + Sync);
 
     /// Called between two messages, when all outputs of the first `functions` functions are there. The sink
     /// can take what the sender has sent about them by now. It must not wait for more.

@@ -9,16 +9,15 @@
 //!
 //! The parser is `csv-core`, which tells how many bytes each record took. It accepts every input, so this
 //! module searches the bytes of each record for errors. Up to the first error both follow the same grammar,
-//! so the error lies in the record that the parser found. Two faster ways give the same result without the
-//! parser: [`Records::read_block`] finds many records at once if they have no errors, and lines before the
-//! next quote in the buffer are split at their commas.
+//! so the error lies in the record that the parser found. [`Records::read_block`] gives the same result without the
+//! parser, faster: it finds many records at once if they have no errors.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
 use std::ops::Range;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
-use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memrchr2_iter};
+use memchr::{memchr, memchr_iter, memchr2, memrchr2_iter};
 
 use crate::dialect::{Delimiter, Dialect};
 use crate::error::Syntax;
@@ -65,16 +64,13 @@ pub(crate) struct Records<R> {
     line: u64,
     /// The physical line in which the next record begins.
     next_line: u64,
-    /// Up to this index of the buffer, no unread byte is a quote or zero.
-    plain: usize,
     dialect: Dialect,
     delimiter: u8,
     parser: Reader,
     /// The fields that the parser found, unquoted, one after the other.
     text: Vec<u8>,
-    /// Where each field ends: in the record if it was split at its delimiters, else in `text`.
+    /// Where each of them ends.
     fields: Vec<usize>,
-    split: bool,
     header: Header,
     /// The records that [`Records::read_block`] found.
     block: Block,
@@ -110,13 +106,11 @@ impl<R: Read> Records<R> {
             record: 0..0,
             line: 0,
             next_line: 1,
-            plain: 0,
             dialect,
             delimiter,
             parser: parser(delimiter),
             text: Vec::new(),
             fields: Vec::new(),
-            split: false,
             header: Header::default(),
             block: Block::default(),
             one_by_one: 0,
@@ -266,7 +260,7 @@ impl<R: Read> Records<R> {
         std::mem::swap(&mut self.buffer, &mut piece.buffer);
         (piece.record, piece.filled) = (self.record.end..self.record.end, end);
         (self.record, self.filled) = (0..0, rest.len());
-        (piece.plain, piece.one_by_one, self.plain, self.one_by_one) = (0, 0, 0, 0);
+        (piece.one_by_one, self.one_by_one) = (0, 0);
     }
 
     /// A reader of this one's pieces, once the header was read.
@@ -346,18 +340,12 @@ impl<R: Read> Records<R> {
     /// A field of the current record, unquoted.
     #[inline]
     pub(crate) fn field(&self, index: usize) -> Cow<'_, [u8]> {
-        let (text, comma) = if self.split { (self.verbatim(), 1) } else { (&*self.text, 0) };
-        let start = index.checked_sub(1).map_or(0, |before| self.fields[before] + comma);
-        Cow::Borrowed(&text[start..self.fields[index]])
+        let start = index.checked_sub(1).map_or(0, |before| self.fields[before]);
+        Cow::Borrowed(&self.text[start..self.fields[index]])
     }
 
     /// Reads the next record that is not an empty line; false at the end.
     fn read(&mut self) -> Result<bool, Failure> {
-        self.read_by(Self::split)
-    }
-
-    /// The same, where `split` takes the records that it can, and returns whether it took one.
-    fn read_by(&mut self, split: impl Fn(&mut Self) -> Result<bool, Failure>) -> Result<bool, Failure> {
         loop {
             self.record.start = self.record.end;
             self.line = self.next_line;
@@ -369,39 +357,13 @@ impl<R: Read> Records<R> {
                     self.next_line += 1;
                 }
                 Some(_) => {
-                    self.split = split(self)?;
-                    if !self.split {
-                        self.parse()?;
-                    }
+                    self.parse()?;
                     if self.verbatim() != b"\r\n" {
                         return Ok(true);
                     }
                 }
             }
         }
-    }
-
-    /// Splits a line without quotes at its delimiters, if the next record is one and all of it is in the
-    /// buffer.
-    fn split(&mut self) -> Result<bool, Failure> {
-        if self.plain <= self.record.start {
-            let unread = &self.buffer[self.record.start..self.filled];
-            self.plain = self.record.start + memchr2(b'"', 0, unread).unwrap_or(unread.len());
-        }
-        let plain = &self.buffer[self.record.start..self.plain];
-        let Some(line_feed) = memchr(b'\n', plain) else { return Ok(false) };
-        self.record.end += line_feed + 1;
-        self.next_line += 1;
-        self.fields.clear();
-        let line = without_line_end(&plain[..=line_feed]);
-        for at in memchr2_iter(self.delimiter, b'\r', line) {
-            if line[at] == b'\r' {
-                return Err(self.fault(at, Syntax::BareReturn));
-            }
-            self.fields.push(at);
-        }
-        self.fields.push(line.len());
-        Ok(true)
     }
 
     /// Parses one record with the library, and checks it for errors that the library accepts.
@@ -454,7 +416,7 @@ impl<R: Read> Records<R> {
         self.buffer.copy_within(self.record.start..self.filled, 0);
         self.filled -= self.record.start;
         self.record = 0..self.record.len();
-        (self.plain, self.one_by_one) = (0, 0);
+        self.one_by_one = 0;
         if self.filled == self.buffer.len() {
             self.refuse_zero()?;
             if self.buffer.len() >= self.longest {

@@ -11,38 +11,57 @@ pub struct Ascending {
     buckets: Buckets,
     /// The lowest bit of a tag's bucket number in the tag.
     shift: u32,
+}
+
+/// A walk along an ascending list.
+pub struct Walk<'a> {
+    mine: &'a Ascending,
     /// The hash table of the current bucket.
     table: Table,
     current: Option<usize>,
 }
 
 impl Ascending {
-    /// The tags of `mine`, which have `bits` bits; tag number i stands for `item(i)`. Of several equal tags
-    /// only the first is ever found.
+    /// Arranges the tags of `mine` on at most `threads` threads. They have `bits` bits; tag number i stands for `item(i)`. Of several
+    /// equal tags only the first is ever found.
     ///
     /// # Panics
     /// If there are 2^32 tags or more, or a tag has more bits.
     #[must_use]
-    pub fn new<T: Tags + ?Sized>(mine: &T, bits: u32, item: impl Fn(usize) -> u32) -> Self {
+    pub fn new<T: Tags + ?Sized>(
+        threads: usize,
+        mine: &T,
+        bits: u32,
+        item: impl Fn(usize) -> u32 + Sync,
+    ) -> Self {
         let buckets =
             (mine.count() / BUCKET).next_power_of_two().min(MOST_BUCKETS).min(1 << bits.min(u32::BITS - 1));
         let shift = bits - buckets.ilog2();
-        let buckets = Buckets::split(mine, buckets, |tag| bucket_of(tag, shift), item);
-        Self { buckets, shift, table: Table::default(), current: None }
+        let buckets = Buckets::split(threads, mine, buckets, |tag| bucket_of(tag, shift), item);
+        Self { buckets, shift }
     }
 
+    /// Begins a walk along a list, or a part of one.
+    #[must_use]
+    pub fn walk(&self) -> Walk<'_> {
+        Walk { mine: self, table: Table::default(), current: None }
+    }
+}
+
+impl Walk<'_> {
     /// Calls `found(item, j)` for every tag j of `theirs` that equals a tag of mine, with my tag's item. Tags
     /// must ascend from call to call: a tag of an earlier bucket costs time.
     pub fn find(&mut self, theirs: &[u128], mut found: impl FnMut(u32, usize)) {
+        let Ascending { buckets, shift } = self.mine;
         let mut first = 0;
-        for batch in theirs.chunk_by(|a, b| bucket_of(*a, self.shift) == bucket_of(*b, self.shift)) {
-            let number = bucket_of(batch[0], self.shift);
-            if self.current != Some(number) && number < self.buckets.ends.len() {
+        for batch in theirs.chunk_by(|a, b| bucket_of(*a, *shift) == bucket_of(*b, *shift)) {
+            let number = bucket_of(batch[0], *shift);
+            if self.current != Some(number) && number < buckets.ends.len() {
                 self.current = Some(number);
-                self.table.fill(&self.buckets.bucket(number), 0);
+                self.table.fill(&buckets.bucket(number), 0);
             }
             if self.current == Some(number) {
-                let bucket = self.buckets.bucket(number);
+                let bucket = buckets.bucket(number);
                 for (index, tags) in batch.chunks(BATCH).enumerate() {
                     let index_of = |i| first + index * BATCH + i;
                     self.table.find_all(&bucket, tags, |position, i| {

@@ -153,7 +153,7 @@ impl<const N: usize> Records<N> {
 
     /// Sorts the records, handles duplicates, and returns how many there are.
     pub(super) fn sort(&mut self, threads: usize, on_duplicates: OnDuplicates) -> Result<u64, ItemsError> {
-        self.order(threads);
+        sort_by_threads(threads, &mut self.records);
         let duplicates = self.repeated();
         let mut left = duplicates;
         if duplicates > 0 {
@@ -277,18 +277,8 @@ impl<const N: usize> Records<N> {
             Ok::<_, Infallible>(())
         });
         records.retain(|record| record.row != DUMMY_ROW);
-        let mut keyed = Records { records, starts: None };
-        keyed.order(threads);
-        keyed
-    }
-
-    /// Sorts the records. Wide ones are sorted where they are: a second time they would not fit the memory budget.
-    fn order(&mut self, threads: usize) {
-        if N <= 16 {
-            sort_by_threads(threads, &mut self.records);
-        } else {
-            sort(&mut self.records);
-        }
+        sort_by_threads(threads, &mut records);
+        Records { records, starts: None }
     }
 
     /// How many of the sorted records have a prefix below `end`.

@@ -48,7 +48,7 @@ pub(crate) trait BinWords {
     /// What is chosen in one OT.
     type Word: Copy + Default;
     /// The receiver's items, one a bin.
-    type Table: BinTable<Self::Word>;
+    type Table: BinTable<Self::Word> + Sync;
     /// The sender's items, by regions of bins.
     type Partition: BinPartition<Self::Word>;
 

@@ -175,7 +175,7 @@ impl OutputSink for Outputs<'_> {
         }
     }
 
-    fn put(&mut self, function: usize, outputs: &[Block], item: impl Fn(usize) -> Option<u32>) {
+    fn put(&mut self, function: usize, outputs: &[Block], item: impl Fn(usize) -> Option<u32> + Sync) {
         for (i, output) in outputs.iter().enumerate() {
             if let Some(item) = item(i) {
                 (self.outputs[item as usize], self.functions[item as usize]) = (*output, function as u8);

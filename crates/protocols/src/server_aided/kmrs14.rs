@@ -148,9 +148,9 @@ fn play(ctx: &mut Ctx<'_, '_>, role: Role, items: &Items) -> Result<Vec<u32>, Er
     let (mut masks, mut order) = (masks_of(run, width, &prf, items)?, Vec::new());
     if learns {
         order.extend(0..items.len() as u32);
-        masks::sort_with_items(width.bits(), &mut masks, &mut order);
+        masks::sort_with_items(run.threads, width.bits(), &mut masks, &mut order);
     } else {
-        masks::sort(width.bits(), &mut masks);
+        masks::sort(run.threads, width.bits(), &mut masks);
     }
     // 3. The helper compares the two lists.
     run.phase(Phase::Exchange, items.len());
@@ -210,7 +210,7 @@ fn send_list(
     masks: Vec<u128>,
     channel: &mut dyn SendHalf,
 ) -> Result<(), Error> {
-    let bytes = sorted::encode(&masks, width.bits());
+    let bytes = sorted::encode_by_threads(run.threads, &masks, width.bits());
     let mut sent = run.paced(masks.len(), bytes.len());
     drop(masks);
     for piece in bytes.chunks(PIECE) {

@@ -25,7 +25,7 @@ impl OutputSink for Outputs {
         assert!(self.by_function.insert(function, Vec::new()).is_none(), "one beginning");
     }
 
-    fn put(&mut self, function: usize, outputs: &[Block], item: impl Fn(usize) -> Option<u32>) {
+    fn put(&mut self, function: usize, outputs: &[Block], item: impl Fn(usize) -> Option<u32> + Sync) {
         assert!(function >= self.complete, "function {function} was complete");
         let outputs = outputs.iter().enumerate().filter_map(|(i, output)| Some((item(i)?, *output)));
         self.by_function.entry(function).or_default().extend(outputs);

@@ -88,12 +88,13 @@ impl EvaluationSink for OutgoingMasks<'_> {
     }
 
     fn complete(&mut self, channel: &mut dyn SendHalf) -> Result<(), Error> {
+        let threads = self.run.threads;
         if self.noted {
-            masks::sort_with_items(self.bits, &mut self.masks, &mut self.items);
+            masks::sort_with_items(threads, self.bits, &mut self.masks, &mut self.items);
         } else {
-            masks::sort(self.bits, &mut self.masks);
+            masks::sort(threads, self.bits, &mut self.masks);
         }
-        let bytes = sorted::encode(&self.masks, self.bits);
+        let bytes = sorted::encode_by_threads(threads, &self.masks, self.bits);
         let mut sent = self.run.paced(self.masks.len(), bytes.len());
         for chunk in bytes.chunks(CHUNK) {
             channel.send(chunk)?;
@@ -136,8 +137,8 @@ impl<'a> IndexedMasks<'a> {
             Security::SemiHonest => Repeats::Allowed,
             Security::Malicious => Repeats::Refused,
         };
-        sorted::check(&theirs, count, bits, repeats).map_err(Misbehaviour::InvalidMasks)?;
-        Ok(ReceivedMasks { mine: masks, theirs, sizes: run.sizes, bits })
+        sorted::check(run.threads, &theirs, count, bits, repeats).map_err(Misbehaviour::InvalidMasks)?;
+        Ok(ReceivedMasks { mine: masks, theirs, sizes: run.sizes, bits, threads: run.threads })
     }
 }
 
@@ -149,10 +150,10 @@ impl OutputSink for IndexedMasks<'_> {
     }
 
     /// All outputs come in one call.
-    fn put(&mut self, _: usize, outputs: &[Block], item: impl Fn(usize) -> Option<u32>) {
+    fn put(&mut self, _: usize, outputs: &[Block], item: impl Fn(usize) -> Option<u32> + Sync) {
         // An output that belongs to no item is found like the others, and stands for none.
         let item = |index| item(index).unwrap_or(u32::MAX);
-        self.masks = Some(Ascending::new(&Cut::new(outputs, self.bits), self.bits, item));
+        self.masks = Some(Ascending::new(self.run.threads, &Cut::new(outputs, self.bits), self.bits, item));
     }
 
     fn receive_available(&mut self, _: usize, _: &mut dyn Channel) -> Result<(), Error> {
@@ -167,6 +168,7 @@ pub(super) struct ReceivedMasks {
     theirs: Vec<u8>,
     sizes: Sizes,
     bits: u32,
+    threads: usize,
 }
 
 impl ReceivedMasks {
@@ -175,14 +177,21 @@ impl ReceivedMasks {
     pub(super) fn join(self, progress: &dyn Progress) -> Result<Vec<(u32, u32)>, Error> {
         let Sizes { receiver, sender } = self.sizes;
         progress.phase(Phase::Compare, sender as u64);
-        let Some(mut mine) = self.mine else { return Ok(Vec::new()) };
-        let (mut pairs, mut first) = (large_capacity(sender.min(receiver)), 0);
-        let each = |theirs: &[u128]| {
-            mine.find(theirs, |item, position| pairs.push((item, first + position as u32)));
-            first += theirs.len() as u32;
-            progress.advance(theirs.len() as u64);
-        };
-        sorted::for_each_batch(&self.theirs, sender, self.bits, each).map_err(Misbehaviour::InvalidMasks)?;
+        let Some(mine) = self.mine else { return Ok(Vec::new()) };
+        let begin = || (mine.walk(), Vec::new());
+        let found = sorted::by_segments(
+            self.threads,
+            &self.theirs,
+            sender,
+            self.bits,
+            begin,
+            |(walk, pairs), first, theirs| {
+                walk.find(theirs, |item, position| pairs.push((item, (first + position) as u32)));
+                progress.advance(theirs.len() as u64);
+            },
+        );
+        let mut pairs = large_capacity(sender.min(receiver));
+        found.map_err(Misbehaviour::InvalidMasks)?.into_iter().for_each(|(_, found)| pairs.extend(found));
         Ok(pairs)
     }
 }
