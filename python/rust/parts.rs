@@ -13,10 +13,10 @@ use pyo3::types::PyBytes;
 use vesica::job::Ended;
 use vesica::output_paths::ReportPlace;
 use vesica::parts::engine::{Engine, EngineJob, Outline, PartReceipt, Round, RoundEnded, Watch};
-use vesica::protocols::{Phase, Role};
+use vesica::protocols::Role;
 use vesica::report::Event;
 use vesica::table::TableReport;
-use vesica::{Error, caught, channel, randomness};
+use vesica::{Error, RunPhase, caught, channel, randomness};
 
 use crate::errors::raise;
 use crate::options::PartnerArgs;
@@ -58,17 +58,17 @@ struct Driven {
 
 impl Driven {
     fn say(&self, message: Message) -> Result<(), Error> {
-        self.to.send(message).map_err(|_| Error::interrupted(Phase::Parts))
+        self.to.send(message).map_err(|_| Error::interrupted(RunPhase::Parts))
     }
 
     /// Waits for Python, as long as the partner is there.
     fn wait(&self, partner: Watch<'_>) -> Result<Answer, Error> {
         loop {
             match self.from.recv_timeout(POLL) {
-                Ok(Answer::Close) => return Err(Error::interrupted(Phase::Parts)),
+                Ok(Answer::Close) => return Err(Error::interrupted(RunPhase::Parts)),
                 Ok(answer) => return Ok(answer),
                 Err(mpsc::RecvTimeoutError::Timeout) if !self.cancel.is_cancelled() => partner()?,
-                Err(_) => return Err(Error::interrupted(Phase::Parts)),
+                Err(_) => return Err(Error::interrupted(RunPhase::Parts)),
             }
         }
     }
@@ -83,7 +83,7 @@ impl Engine for Driven {
         self.say(Message::Round(round))?;
         match self.wait(partner)? {
             Answer::Ended(ended) => Ok(ended),
-            Answer::Confirm | Answer::Close => Err(Error::interrupted(Phase::Parts)),
+            Answer::Confirm | Answer::Close => Err(Error::interrupted(RunPhase::Parts)),
         }
     }
 
@@ -160,7 +160,7 @@ impl PartsRun {
         };
         let spawned = thread::Builder::new().name("vesica".into()).spawn(body);
         let thread = spawned.map_err(|error| {
-            raise(py, &Error::resources(Phase::Prepare, "cannot start a thread", &error), None)
+            raise(py, &Error::resources(RunPhase::Prepare, "cannot start a thread", &error), None)
         })?;
         Ok(PartsRun {
             from: Mutex::new(from),

@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use vesica::job::OnEvent;
-use vesica::protocols::Phase;
 use vesica::report::Event;
-use vesica::{Error, caught, channel};
+use vesica::{Error, RunPhase, caught, channel};
 
 use crate::errors::raise;
 
@@ -76,7 +75,7 @@ pub(crate) fn play<T: Send + 'static>(
     };
     let spawned = thread::Builder::new().name("vesica".into()).spawn(body);
     let thread = spawned.map_err(|error| {
-        raise(py, &Error::resources(Phase::Prepare, "cannot start a thread", &error), None)
+        raise(py, &Error::resources(RunPhase::Prepare, "cannot start a thread", &error), None)
     })?;
     let receiver = Mutex::new(receiver);
     let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(POLL);

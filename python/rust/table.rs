@@ -8,9 +8,8 @@ use arrow_pyarrow::FromPyArrow;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use vesica::job::{Destination, Source, TableArgs};
-use vesica::protocols::Phase;
 use vesica::table::KeySpec;
-use vesica::{Error, Kind};
+use vesica::{Error, Kind, RunPhase};
 
 use crate::errors::raise;
 use crate::options::dialect;
@@ -86,5 +85,5 @@ fn unreadable(name: &str, why: &str) -> Error {
         "ImportError" | "ModuleNotFoundError" => "install what the table needs for it: `pip install pyarrow`",
         _ => "give every column one Arrow type; converting the table with pyarrow shows what is wrong",
     };
-    Error { kind: Kind::Input, phase: Phase::Read, ..Error::usage(message, remedy) }
+    Error { kind: Kind::Input, phase: RunPhase::Read, ..Error::usage(message, remedy) }
 }

@@ -119,10 +119,10 @@ pub fn play(
     let (cpu_s, after) = (resources::cpu_seconds() - cpu, traffic_of(&channel, helper.as_ref()));
     let peak_bytes = resources::peak_rss().unwrap_or(0);
     if let Some(helper) = &mut helper {
-        let confirmed = session::confirm_helper(helper, &mut channel, &watch);
+        let confirmed = session::confirm_helper(helper, &mut channel, &|| ());
         confirmed.map_err(|error| failed(error.to_string()))?;
     }
-    let confirmed = agreed.confirm(outcome.map(Pending::found), &mut channel, &watch);
+    let confirmed = agreed.confirm(outcome.map(Pending::found), &mut channel, &|| ());
     let confirmed = confirmed.map_err(|error| failed(error.to_string()))?;
     let outcome = confirmed.map(Pending::finish).transpose().map_err(|error| failed(error.to_string()))?;
     check(cell, role, outcome.as_ref())?;
@@ -231,7 +231,7 @@ pub fn assist(
     let wall = started.elapsed();
     let (cpu_s, after) = (resources::cpu_seconds() - cpu, traffic(&parties));
     let peak_bytes = resources::peak_rss().unwrap_or(0);
-    assisted.confirm(&mut parties, &watch).map_err(|error| failed(error.to_string()))?;
+    assisted.confirm(&mut parties, &|| ()).map_err(|error| failed(error.to_string()))?;
     Ok(Measured {
         wall_s: wall.as_secs_f64(),
         cpu_s,

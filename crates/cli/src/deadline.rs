@@ -15,11 +15,10 @@ use std::thread;
 use std::time::Duration;
 
 use vesica::channel::CancelToken;
-use vesica::protocols::Phase;
 use vesica::report::Event;
 use vesica::table::remove_unfinished;
 use vesica::text::Text;
-use vesica::{Error, Kind, Side};
+use vesica::{Error, Kind, RunPhase, Side};
 
 use crate::signals::last_words;
 
@@ -75,8 +74,8 @@ impl Net {
     /// A run that has to be ended in that phase ends with its code.
     pub(crate) fn see(&self, event: &Event) {
         let kind = match event {
-            Event::Phase { name, .. } if *name == Phase::Read.name() => Kind::Input,
-            Event::Phase { name, .. } if *name == Phase::Write.name() => Kind::Output,
+            Event::Phase { name, .. } if *name == RunPhase::Read.name() => Kind::Input,
+            Event::Phase { name, .. } if *name == RunPhase::Write.name() => Kind::Output,
             Event::Phase { .. } => Kind::Partner,
             _ => return,
         };

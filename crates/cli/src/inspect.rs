@@ -4,9 +4,8 @@ use std::fmt::Write;
 
 use vesica::channel::CancelToken;
 use vesica::inspect;
-use vesica::protocols::Phase;
 use vesica::table::{Inspection, Keys};
-use vesica::{Error, Kind};
+use vesica::{Error, Kind, RunPhase};
 
 use crate::args::Inspect;
 use crate::documents::print;
@@ -18,7 +17,7 @@ pub(crate) fn run(args: &Inspect) -> u8 {
     let received = match signals::watch("inspect", &cancel) {
         Ok(received) => received,
         Err(error) => {
-            let error = Error::resources(Phase::Prepare, "signals cannot be watched", &error);
+            let error = Error::resources(RunPhase::Prepare, "signals cannot be watched", &error);
             screen::failure("inspect", &error);
             return error.kind.exit_code();
         }

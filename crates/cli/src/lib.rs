@@ -34,9 +34,8 @@ use args::{Cli, Command, USAGE};
 use clap::Parser;
 use clap::error::ErrorKind;
 use screen::say;
-use vesica::protocols::Phase;
 use vesica::text::Voice;
-use vesica::{Error, Kind};
+use vesica::{Error, Kind, RunPhase};
 
 /// The whole program: from its arguments to its exit code.
 pub fn main() -> ExitCode {
@@ -64,7 +63,7 @@ pub fn main() -> ExitCode {
         }
     }));
     if let Err(error) = signals::settle() {
-        let error = Error::resources(Phase::Prepare, "cannot handle signals", &error);
+        let error = Error::resources(RunPhase::Prepare, "cannot handle signals", &error);
         say(&format!("vesica: {}", error.render(Voice::Shell)));
         return ExitCode::from(Kind::Resources.exit_code());
     }

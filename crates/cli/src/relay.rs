@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use vesica::channel::CancelToken;
-use vesica::protocols::Phase;
 use vesica::relay::{RelayJob, RelayNotice};
-use vesica::{Error, Kind, Side, output_paths, partner, randomness};
+use vesica::{Error, Kind, RunPhase, Side, output_paths, partner, randomness};
 
 use crate::args::Relay;
 use crate::events::Events;
@@ -33,7 +32,7 @@ pub(crate) fn run(args: &Relay) -> u8 {
 
 fn relay(args: &Relay) -> Result<(), Error> {
     signals::watch_service(&STOP)
-        .map_err(|error| Error::resources(Phase::Prepare, "cannot watch signals", &error))?;
+        .map_err(|error| Error::resources(RunPhase::Prepare, "cannot watch signals", &error))?;
     let identity = partner::identity(args.identity.as_deref())?;
     let streams = args.max_streams.min(room_for_streams());
     let job = RelayJob::new(&args.listen, identity, &args.allow, args.rate, streams)?;
@@ -41,11 +40,11 @@ fn relay(args: &Relay) -> Result<(), Error> {
         args.identity.clone().or_else(|| partner::default_identity().ok()).into_iter().collect();
     protected.extend(args.allow.iter().filter_map(|key| key.strip_prefix('@')).map(PathBuf::from));
     let (_, place) = output_paths::check(None, [None, args.events.as_deref()], &protected)?;
-    let events = Events::open(place, &stopped).map_err(|error| Error::log(Phase::Prepare, &error))?;
+    let events = Events::open(place, &stopped).map_err(|error| Error::log(RunPhase::Prepare, &error))?;
     if streams < PAIR {
         let message = "this process may have too few files open for a single pair of connections".into();
         let remedy = "raise the limit on open files (`ulimit -n`)".into();
-        let (side, phase, kind) = (Side::Ours, Phase::Prepare, Kind::Resources);
+        let (side, phase, kind) = (Side::Ours, RunPhase::Prepare, Kind::Resources);
         return Err(Error { side, phase, kind, message, remedy });
     }
     if streams < args.max_streams && !args.quiet {

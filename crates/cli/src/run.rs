@@ -12,13 +12,13 @@ use vesica::job::{Destination, Ended, Job, OnEvent, Partner, TableArgs};
 use vesica::net::Address;
 use vesica::output_paths::{self, ReportPlace};
 use vesica::partner::AddressOptions;
-use vesica::protocols::{Learns, Phase, Role};
+use vesica::protocols::{Learns, Role};
 use vesica::report::Event;
 use vesica::results::ResultChoice;
 use vesica::settings::Settings;
 use vesica::table::{self, Cancelled, PairSpec};
 use vesica::text::{Text, Voice};
-use vesica::{Error, Kind, local, partner, randomness};
+use vesica::{Error, Kind, RunPhase, local, partner, randomness};
 
 use crate::args::{Assist, Common, Local, PartnerOptions, Receive, Records, Send, TableOptions};
 use crate::deadline::Net;
@@ -168,8 +168,9 @@ fn with_partner(
                     }
                 });
                 // A file that the partner was never waited for with is of no use.
-                let unmet =
-                    |error: &Error| matches!(error.phase, Phase::Prepare | Phase::Read | Phase::Count);
+                let unmet = |error: &Error| {
+                    matches!(error.phase, RunPhase::Prepare | RunPhase::Read | RunPhase::Count)
+                };
                 if ended.result.as_ref().err().is_some_and(unmet) {
                     partner.write_run_file.iter().for_each(|file| drop(std::fs::remove_file(file)));
                 }
@@ -224,7 +225,7 @@ fn run(
         Ok((received, net, Screen::new(records.quiet, settings.timeout)?))
     };
     let threads =
-        threads().map_err(|error| Error::resources(Phase::Prepare, "cannot start a thread", &error));
+        threads().map_err(|error| Error::resources(RunPhase::Prepare, "cannot start a thread", &error));
     let ((received, net, screen), mut rng) = match threads.and_then(|threads| Ok((threads, randomness()?))) {
         Ok(prepared) => prepared,
         Err(error) => return refused(command, &error),
@@ -279,7 +280,7 @@ fn with_events<T>(events: &Events<'_>, act: impl FnOnce(&(dyn Fn(&Event) + Sync)
         thread::Builder::new()
             .name("vesica-events".into())
             .spawn_scoped(scope, write)
-            .map_err(|error| Error::resources(Phase::Prepare, "cannot start a thread", &error))?;
+            .map_err(|error| Error::resources(RunPhase::Prepare, "cannot start a thread", &error))?;
         let acted = act(&|event| {
             let missable = matches!(event, Event::Progress { .. });
             if !(missable && outbox.is_behind()) {
@@ -388,6 +389,6 @@ fn open_logs<'a>(
 ) -> Result<(Option<ReportPlace>, Events<'a>), Error> {
     let (report, events) = (records.report.as_deref(), records.events.as_deref());
     let (report, place) = output_paths::check(output, [report, events], protected)?;
-    let events = Events::open(place, cancelled).map_err(|error| Error::log(Phase::Prepare, &error))?;
+    let events = Events::open(place, cancelled).map_err(|error| Error::log(RunPhase::Prepare, &error))?;
     Ok((report, events))
 }

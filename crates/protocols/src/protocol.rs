@@ -13,24 +13,10 @@ use crate::results::ResultKind;
 
 pub(crate) use crate::participants::{Learns, Participant, Role, Sizes};
 
-/// A step of a whole run, as the progress bar, the events, the report and the errors name it.
+/// A phase of a protocol, as the progress bar, the events, the report and the errors of a run name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Phase {
-    /// Arguments, identity and output are checked.
-    Prepare,
-    /// The table is read once, into items.
-    Read,
-    /// The different keys of a table on disk are counted.
-    Count,
-    /// The partner is sought and authenticated.
-    Connect,
-    /// A helper waits for its two parties.
-    Gather,
-    /// Terms and sizes are compared.
-    Agree,
-    /// The helper is sought and authenticated, and agrees to the run.
-    Helper,
     /// The base OTs of an OT extension.
     BaseOts,
     /// Own items go to the bins of a table.
@@ -51,77 +37,34 @@ pub enum Phase {
     Exchange,
     /// Masks are compared.
     Compare,
-    /// The keys of a table on disk are split into parts.
-    Split,
-    /// The parts of a run are played, one after the other.
-    Parts,
     /// The circuit is garbled.
     Garble,
     /// The circuit is evaluated.
     EvaluateCircuit,
-    /// Both sides confirm that they saw the same run.
-    Confirm,
-    /// The matching rows are copied.
-    Write,
 }
 
 impl Phase {
-    /// The name in reports, events and errors.
-    pub fn name(self) -> &'static str {
+    /// The name in reports, events and errors, and what happens in it, for a person who waits.
+    pub const fn told(self) -> (&'static str, &'static str) {
         match self {
-            Phase::Prepare => "prepare",
-            Phase::Read => "read",
-            Phase::Count => "count",
-            Phase::Connect => "connect",
-            Phase::Gather => "gather",
-            Phase::Agree => "agree",
-            Phase::Helper => "helper",
-            Phase::BaseOts => "base-ots",
-            Phase::Hash => "hash",
-            Phase::Extend => "extend",
-            Phase::Evaluate => "evaluate",
-            Phase::Share => "share",
-            Phase::Blind => "blind",
-            Phase::Answer => "answer",
-            Phase::Unblind => "unblind",
-            Phase::Exchange => "exchange",
-            Phase::Compare => "compare",
-            Phase::Split => "split",
-            Phase::Parts => "parts",
-            Phase::Garble => "garble",
-            Phase::EvaluateCircuit => "evaluate-circuit",
-            Phase::Confirm => "confirm",
-            Phase::Write => "write",
+            Phase::BaseOts => ("base-ots", "exchanging base OTs"),
+            Phase::Hash => ("hash", "hashing our keys to bins"),
+            Phase::Extend => ("extend", "running oblivious transfers"),
+            Phase::Evaluate => ("evaluate", "computing masks"),
+            Phase::Share => ("share", "sharing out a key, or joining its shares"),
+            Phase::Blind => ("blind", "encrypting our keys"),
+            Phase::Answer => ("answer", "answering the partner"),
+            Phase::Unblind => ("unblind", "taking off our encryption"),
+            Phase::Exchange => ("exchange", "exchanging masks"),
+            Phase::Compare => ("compare", "comparing masks"),
+            Phase::Garble => ("garble", "garbling the circuit"),
+            Phase::EvaluateCircuit => ("evaluate-circuit", "evaluating the circuit"),
         }
     }
 
-    /// What happens in it, for a person who waits.
-    pub fn words(self) -> &'static str {
-        match self {
-            Phase::Prepare => "checking the options",
-            Phase::Read => "reading the table",
-            Phase::Count => "counting the different keys",
-            Phase::Connect => "waiting for the partner",
-            Phase::Gather => "waiting for the two parties",
-            Phase::Agree => "comparing terms with the partner",
-            Phase::Helper => "waiting for the helper",
-            Phase::BaseOts => "exchanging base OTs",
-            Phase::Hash => "hashing our keys to bins",
-            Phase::Extend => "running oblivious transfers",
-            Phase::Evaluate => "computing masks",
-            Phase::Share => "sharing out a key, or joining its shares",
-            Phase::Blind => "encrypting our keys",
-            Phase::Answer => "answering the partner",
-            Phase::Unblind => "taking off our encryption",
-            Phase::Exchange => "exchanging masks",
-            Phase::Compare => "comparing masks",
-            Phase::Split => "splitting the keys into parts",
-            Phase::Parts => "playing the parts of the run",
-            Phase::Garble => "garbling the circuit",
-            Phase::EvaluateCircuit => "evaluating the circuit",
-            Phase::Confirm => "confirming the run with the partner",
-            Phase::Write => "writing the matching rows",
-        }
+    /// The name alone.
+    pub const fn name(self) -> &'static str {
+        self.told().0
     }
 }
 
@@ -135,7 +78,7 @@ impl std::fmt::Display for Phase {
     }
 }
 
-/// Hears how far a run is, and says whether it is to go on. The thread that runs the protocol begins each
+/// Hears how far a protocol is, and says whether it is to go on. The thread that runs the protocol begins each
 /// phase; threads that share its work report their part.
 pub trait Progress: Sync {
     /// A phase begins, in which `total` units of work are to be done (0: not known).

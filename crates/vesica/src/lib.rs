@@ -39,7 +39,7 @@ mod words;
 pub use job::{assist, inspect, local, output_paths, relay, sets};
 pub use scale::parts;
 pub use session::{helper, partner};
-pub use words::error::{Error, Kind, Side, caught};
+pub use words::error::{Error, Kind, RunPhase, Side, caught};
 pub use words::randomness::randomness;
 pub use words::{
     auto, base_ots, memory, options, registry, report, resources, results, run_file, settings, terms,

@@ -5,13 +5,13 @@
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
 use vesica_net::{Address, Company, Connection, Identity, NetEvent, Options, PublicKey, gather};
-use vesica_protocols::{Participant, Phase, Progress};
+use vesica_protocols::Participant;
 
 use crate::session::deadline::Deadline;
 use crate::session::helper::{self, Allowed, Assisted, Heard};
 use crate::session::reporter::Reporter;
 use crate::words::ended::{Ended, RunResult};
-use crate::words::error::Error;
+use crate::words::error::{Error, RunPhase};
 use crate::words::memory::Budget;
 use crate::words::report::{Event, OnEvent};
 use crate::words::settings::Settings;
@@ -38,7 +38,7 @@ impl AssistJob {
         peers: [PublicKey; 2],
         settings: Settings,
     ) -> Result<Self, Error> {
-        Address::Listen(address.clone()).check().map_err(|error| Error::net(Phase::Prepare, &error))?;
+        Address::Listen(address.clone()).check().map_err(|error| Error::net(RunPhase::Prepare, &error))?;
         if peers.contains(identity.public_key()) {
             return Err(Error::usage("a `[peer]` is the helper's own public key", ASK));
         }
@@ -61,7 +61,7 @@ impl AssistJob {
             };
             let company = Company { peers: &peers, hear: &mut Heard::of, belong: &Heard::is_of_one_run_with };
             let met = gather(&address, &identity, company, &greeting, &options, rng, on_event);
-            let met = met.map_err(|error| Error::net(Phase::Gather, &error))?;
+            let met = met.map_err(|error| Error::net(RunPhase::Gather, &error))?;
             <[_; 2]>::try_from(met).map_err(|_| Error::usage("two parties are needed", ASK))
         })
     }
@@ -114,11 +114,11 @@ fn steps(
     connect: impl FnOnce(&Reporter<'_>) -> Result<[(Connection, Heard); 2], Error>,
 ) -> Result<RunResult, Error> {
     // 1. Both parties.
-    reporter.phase(Phase::Gather, 0);
+    reporter.enter(RunPhase::Gather, 0);
     let parties = connect(reporter)?;
     parties.iter().for_each(|(party, _)| party.cancel_on(reporter.cancel));
     // 2. What they ask for, and whether it is the same.
-    reporter.phase(Phase::Agree, 0);
+    reporter.enter(RunPhase::Agree, 0);
     let failed = |error| Error::session(reporter.current(), &error);
     let allowed = Allowed { limits: settings.limits, memory: settings.memory.or_else(Budget::usual) };
     let (assisted, mut parties) = Assisted::agree(parties, allowed).map_err(failed)?;
@@ -127,7 +127,7 @@ fn steps(
     let ran = assisted.run(&mut parties, settings.threads(), reporter);
     reporter.parties_transcripts(&parties);
     let common = ran.map_err(failed)?;
-    assisted.confirm(&mut parties, reporter).map_err(failed)?;
+    assisted.confirm(&mut parties, &|| reporter.enter(RunPhase::Confirm, 0)).map_err(failed)?;
     reporter.confirmed();
     reporter.assisted(common);
     Ok(RunResult::default())

@@ -5,11 +5,10 @@ use std::path::Path;
 
 use serde::Serialize;
 use vesica_channel::CancelToken;
-use vesica_protocols::Phase;
 use vesica_table::{Dialect, Input, Inspection, KeySpec, Place};
 use vesica_text::{Audience, Text};
 
-use crate::words::error::Error;
+use crate::words::error::{Error, RunPhase};
 use crate::words::report::SCHEMA;
 
 /// Reads the table once and describes it and its keys; `-` is standard input.
@@ -27,7 +26,7 @@ pub fn inspect(
         .and_then(|input| input.inspect(keys, on_progress));
     looked.map_err(|error| {
         // `inspect` has no partner.
-        Error::table(Phase::Read, &error).told(Audience::One)
+        Error::table(RunPhase::Read, &error).told(Audience::One)
     })
 }
 

@@ -5,7 +5,7 @@ use std::thread;
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
 use vesica_net::{Connection, memory};
-use vesica_protocols::{Phase, Role};
+use vesica_protocols::Role;
 use vesica_table::Delimiter;
 use vesica_text::Audience;
 
@@ -15,7 +15,7 @@ use crate::session::helper_link::HelperLink;
 use crate::session::links::InMemory;
 use crate::session::local_state::LocalState;
 use crate::session::met::Met;
-use crate::words::error::{Error, Kind, Side};
+use crate::words::error::{Error, Kind, RunPhase, Side};
 use crate::words::memory::Budget;
 use crate::words::registry::{self, Entry};
 use crate::words::report::Report;
@@ -59,7 +59,7 @@ pub fn run(
         let sender = match thread::Builder::new().spawn_scoped(scope, body) {
             Ok(sender) => sender,
             Err(error) => {
-                let error = Error::resources(Phase::Prepare, "cannot start a thread", &error);
+                let error = Error::resources(RunPhase::Prepare, "cannot start a thread", &error);
                 let refused = || receiver.refuse(error.clone(), on_event);
                 return (refused(), refused());
             }
@@ -71,7 +71,7 @@ pub fn run(
         });
         if let Some(Err(error)) = &helper {
             // Both parties end by themselves: the connections to the helper are gone.
-            drop(Error::resources(Phase::Prepare, "cannot start a thread", error));
+            drop(Error::resources(RunPhase::Prepare, "cannot start a thread", error));
         }
         let pair = LocalState { helper: my_helper, ..LocalState::default() };
         let mut outcome =
@@ -142,7 +142,8 @@ mod tests {
         while !deadline.cancel().is_cancelled() {
             thread::yield_now();
         }
-        for phase in [Phase::Read, Phase::Exchange, Phase::Write] {
+        for phase in [RunPhase::Read, RunPhase::Protocol(vesica_protocols::Phase::Exchange), RunPhase::Write]
+        {
             let error = deadline.explain(Error::interrupted(phase));
             assert!(error.message.shell().contains("`--deadline`"), "{error}");
             let reporter = Reporter::new(Role::Receiver, &Settings::default(), &cancel, &|_| {});

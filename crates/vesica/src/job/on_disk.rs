@@ -2,13 +2,13 @@
 
 use rand_core::CryptoRng;
 use vesica_encode::items::Encoding;
-use vesica_protocols::{Phase, Progress as _, Role};
+use vesica_protocols::Role;
 use vesica_table::{Format, Input, Request, Table};
 
 use crate::scale::spool::{self, Disk, Keys, OnDisk, SpoolError};
 use crate::session::local_state::padded;
 use crate::session::reporter::Reporter;
-use crate::words::error::Error;
+use crate::words::error::{Error, RunPhase};
 use crate::words::memory::Source;
 use crate::words::memory_use::disk::MemoryPlan;
 use crate::words::settings::Settings;
@@ -46,7 +46,7 @@ pub(crate) fn read(
     let learns = settings.learns_result(role);
     let disk = Disk { named: settings.temp_dir.as_deref(), rng, plan, learns };
     let read = spool::read(input, request, disk, &mut |progress| reporter.bytes(progress));
-    read.map_err(|error| Error::spool(Phase::Read, &error))
+    read.map_err(|error| Error::spool(RunPhase::Read, &error))
 }
 
 /// Counts the different keys of a table on disk.
@@ -56,14 +56,14 @@ pub(crate) fn counted(
     settings: &Settings,
     reporter: &Reporter<'_>,
 ) -> Result<(Table, OnDisk), Error> {
-    reporter.phase(Phase::Count, keys.rows());
+    reporter.enter(RunPhase::Count, keys.rows());
     let counts = match keys.count(&mut |progress| reporter.bytes(progress)) {
         Ok(counts) => counts,
         Err(SpoolError::Duplicate { first, second }) => {
             let error = table.duplicate((first, second), &mut |progress| reporter.bytes(progress));
-            return Err(Error::table(Phase::Read, &error));
+            return Err(Error::table(RunPhase::Read, &error));
         }
-        Err(error) => return Err(Error::spool(Phase::Count, &error)),
+        Err(error) => return Err(Error::spool(RunPhase::Count, &error)),
     };
     let table = table.with_counts(counts.items, counts.duplicates);
     let items = padded(counts.items as usize, settings)? as u64;

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf, is_separator};
 use std::time::{Duration, Instant};
 
 use vesica_channel::CancelToken;
-use vesica_protocols::Phase;
 use vesica_table::{FileId, Output, Standard, TableError, shown_path, standard};
 
-use crate::words::error::Error;
+use crate::words::error::{Error, RunPhase};
 use crate::words::report::Report;
 
 /// Endings of names that a report cannot have.
@@ -104,7 +103,7 @@ impl Protected {
     pub(crate) fn output_at(&self, path: &Path) -> Result<Output, Error> {
         self.check_new(path)?;
         Output::check(path, &self.ids.iter().collect::<Vec<_>>())
-            .map_err(|error| Error::table(Phase::Prepare, &error))
+            .map_err(|error| Error::table(RunPhase::Prepare, &error))
     }
 
     /// Checks that the run does not make another file at the same path.
@@ -144,7 +143,7 @@ impl Report {
             ReportPlace::File(output) => (output, None),
             ReportPlace::Folder(folder) => {
                 let output = Output::check(&self.new_file(&folder), &[]).map(Output::never_replacing);
-                let output = output.map_err(|error| Error::log(Phase::Write, &error))?;
+                let output = output.map_err(|error| Error::log(RunPhase::Write, &error))?;
                 let name = output.name().to_owned();
                 (output, Some(name))
             }
@@ -154,7 +153,7 @@ impl Report {
             serde_json::to_writer_pretty(&mut *out, self).map_err(|error| failed(error.into()))?;
             out.write_all(b"\n").map_err(failed)
         });
-        written.map_err(|error| Error::log(Phase::Write, &error)).map(|()| chosen)
+        written.map_err(|error| Error::log(RunPhase::Write, &error)).map(|()| chosen)
     }
 
     /// A path in that folder that is free: when the run began, who this side was, and the run's name if it has one.

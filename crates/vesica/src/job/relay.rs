@@ -15,13 +15,12 @@ use serde::Serialize;
 use vesica_channel::CancelToken;
 use vesica_net::relay::{Pair, PartId, RelayEvent, Rules, serve};
 use vesica_net::{Address, Identity, PublicKey, StrangerReason};
-use vesica_protocols::Phase;
 use vesica_table::shown_path;
 use vesica_text::text;
 
 use crate::session::partner::{PRIVATE, is_private, named_key};
 use crate::session::strangers::{Dropped, Strangers};
-use crate::words::error::Error;
+use crate::words::error::{Error, RunPhase};
 use crate::words::report::json_line;
 use crate::words::system::read_small;
 use queue::Queue;
@@ -157,7 +156,7 @@ impl RelayJob {
             return Err(Error::usage("no address", "give `[listen]`"));
         };
         let address = Address::Listen(listen.clone());
-        address.check().map_err(|error| Error::net(Phase::Prepare, &error))?;
+        address.check().map_err(|error| Error::net(RunPhase::Prepare, &error))?;
         let mut keys = Vec::new();
         for argument in allow {
             keys.extend(allowed(argument)?);
@@ -183,14 +182,14 @@ impl RelayJob {
         on_notice: impl FnMut(&RelayNotice) + Send + 'static,
     ) -> Result<(), Error> {
         let queue = Queue::start(on_notice)
-            .map_err(|error| Error::resources(Phase::Prepare, "cannot start a thread", &error))?;
+            .map_err(|error| Error::resources(RunPhase::Prepare, "cannot start a thread", &error))?;
         let on_notice = |notice| queue.put(notice);
         let log = Log { own: *self.identity.public_key(), limits: Mutex::default(), on_notice: &on_notice };
         let on_event = |event| log.tell(event, Instant::now());
         let ended = serve(&self.listen, &self.identity, self.rules, stop, rng, &on_event);
         log.close();
         queue.close();
-        ended.map_err(|error| Error::net(Phase::Connect, &error))
+        ended.map_err(|error| Error::net(RunPhase::Connect, &error))
     }
 }
 

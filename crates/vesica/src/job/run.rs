@@ -8,7 +8,7 @@ use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::Options;
-use vesica_protocols::{Outcome, Phase, Progress, Role};
+use vesica_protocols::{Outcome, Role};
 use vesica_table::{
     self as table, Dialect, Format, Input, InputDigest, KeySpec, Output, Packing, Request, RowSet, Table,
 };
@@ -26,7 +26,7 @@ use crate::session::partner::Partner;
 use crate::session::reporter::Reporter;
 use crate::session::{self, Agreed, SessionError};
 use crate::words::ended::{Ended, RunResult};
-use crate::words::error::Error;
+use crate::words::error::{Error, RunPhase};
 use crate::words::memory::Budget;
 use crate::words::memory_use::side::{KeysAt, PROCESS_BYTES, SideMemory, TABLE_BYTES_PER_ROW};
 use crate::words::parts::{Parts, PartsError};
@@ -59,7 +59,7 @@ impl Job {
         on_event: OnEvent<'_>,
     ) -> Ended {
         if let Err(error) = partner.address.check() {
-            return self.refuse(Error::net(Phase::Prepare, &error), on_event);
+            return self.refuse(Error::net(RunPhase::Prepare, &error), on_event);
         }
         self.table.protected.extend(partner.keep_base_ots.clone());
         let mine = match partner.local_state(self.role, self.settings.security) {
@@ -111,7 +111,7 @@ impl Job {
         let file = self.output()?;
         let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
         // 1. The table is read before the partner is contacted.
-        reporter.phase(Phase::Read, 0);
+        reporter.enter(RunPhase::Read, 0);
         let path = input.path().cloned();
         let bytes = path.as_deref().and_then(|path| Some(std::fs::metadata(path).ok()?.len()));
         let as_rows = settings.result.result == ResultChoice::Rows;
@@ -121,17 +121,17 @@ impl Job {
         let (table, set) =
             read((input, path.as_deref()), keys, (self.role, &settings, budget), reporter, rng)?;
         // 2. The partner.
-        reporter.phase(Phase::Connect, 0);
+        reporter.enter(RunPhase::Connect, 0);
         let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
         let met = connect(reporter, &session::greeting(&terms), &options, rng)?;
         // 3. Terms and sizes; the protocol, and its confirmation by both sides.
         let mut found = converse(&settings, &terms, set, met, local, reporter, rng)?;
         // 4. The result.
-        let failed = |error| Error::table(Phase::Write, &error);
+        let failed = |error| Error::table(RunPhase::Write, &error);
         let cancelled = || reporter.cancel.is_cancelled();
         if let Some(answer) = &found.answer {
             let Some(file) = file else { return Ok(found) };
-            reporter.phase(Phase::Write, 0);
+            reporter.enter(RunPhase::Write, 0);
             let (row, format) = (answer.row(), file.row_format(table.format()));
             file.commit(&cancelled, |out| table::write_row(format, &row, out)).map_err(failed)?;
             return Ok(found);
@@ -148,12 +148,12 @@ impl Job {
         let on_progress = &mut |progress| reporter.bytes(progress);
         match (file, output) {
             (Some(file), _) => {
-                reporter.phase(Phase::Write, 0);
+                reporter.enter(RunPhase::Write, 0);
                 unnamed(&table).into_iter().for_each(|message| reporter.notice(message));
                 file.commit(&cancelled, |out| table.select(rows, out, on_progress)).map_err(failed)?;
             }
             (None, Destination::Batches) => {
-                reporter.phase(Phase::Write, 0);
+                reporter.enter(RunPhase::Write, 0);
                 found.batches = Some(Batches::select(&table, rows, on_progress).map_err(failed)?);
             }
             _ => {}
@@ -172,7 +172,7 @@ impl Job {
         let file = self.table.output.path().map(|path| protected.output_at(path)).transpose()?;
         if self.settings.result.result == ResultChoice::Rows {
             let spool = file.as_ref().map_or(Ok(()), Output::check_spool);
-            spool.map_err(|error| Error::table(Phase::Prepare, &error))?;
+            spool.map_err(|error| Error::table(RunPhase::Prepare, &error))?;
         }
         Ok(file)
     }
@@ -263,7 +263,7 @@ fn play_parts(
     let (agreed, lanes, channel, links) = conversation.release();
     let Some(mut links) = links else {
         let error = PartsError::Excluded("a connection that the caller has made");
-        return Err(Error::session(Phase::Agree, &error.into()));
+        return Err(Error::session(RunPhase::Agree, &error.into()));
     };
     let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
     let play_options = parts::PlayOptions { threads: settings.threads(), lanes, options, reporter };
@@ -323,7 +323,7 @@ fn open(
     (output, file, rows): (&Destination, Option<&Output>, bool),
     reporter: &Reporter<'_>,
 ) -> Result<Input, Error> {
-    let failed = |error| Error::table(Phase::Read, &error);
+    let failed = |error| Error::table(RunPhase::Read, &error);
     let path = input.path().cloned();
     let mut patience = path.as_deref().map(|path| (path, Instant::now() + QUIET_INPUT));
     let on_open = &mut |progress: vesica_table::Progress| {
@@ -363,7 +363,7 @@ fn read(
         (true, Some(name)) => digest(&input, name, reporter)?,
         _ => None,
     };
-    let failed = |error| Error::table(Phase::Read, &error);
+    let failed = |error| Error::table(RunPhase::Read, &error);
     let (mut table, keys) = match budget {
         Some(budget) => on_disk::read(input, &request, (role, settings), budget, reporter, rng)?,
         None => {
@@ -384,7 +384,7 @@ fn read(
     pad(&mut items, settings, rng)?;
     let attached = table.attached(&items, &mut |progress| reporter.bytes(progress)).map_err(failed)?;
     let attachments = Attachments::of(attached)
-        .map_err(|misuse| Error::session(Phase::Read, &SessionError::Protocol(misuse.into())))?;
+        .map_err(|misuse| Error::session(RunPhase::Read, &SessionError::Protocol(misuse.into())))?;
     reporter.read(table.report(), items.len() as u64, settings);
     Ok((table, Set::InMemory(items, attachments)))
 }
@@ -403,15 +403,15 @@ fn in_memory(input: Input, request: &Request, reporter: &Reporter<'_>) -> Result
     };
     let loaded = input.load_unless(request, begin, &mut |progress| reporter.bytes(progress));
     loaded.map_err(|error| match refused {
-        Some(refused) => Error::session(Phase::Read, &refused),
-        None => Error::table(Phase::Read, &error),
+        Some(refused) => Error::session(RunPhase::Read, &refused),
+        None => Error::table(RunPhase::Read, &error),
     })
 }
 
 /// Puts the digest of the bytes of a file, or of a stream that was kept, into the report.
 fn digest(input: &Input, path: &Path, reporter: &Reporter<'_>) -> Result<Option<InputDigest>, Error> {
     let digest = input.digest(&mut |progress| reporter.bytes(progress));
-    let digest = digest.map_err(|error| Error::table(Phase::Read, &error))?;
+    let digest = digest.map_err(|error| Error::table(RunPhase::Read, &error))?;
     if let Some(InputDigest { bytes, blake3, .. }) = digest {
         let name =
             path.file_name().filter(|name| *name != "-").map(|name| name.to_string_lossy().into_owned());

@@ -30,7 +30,7 @@ use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
 use vesica_encode::items::{Items, ItemsBuilder, ItemsError, KeyEncoder};
 use vesica_net::{Connection, PublicKey};
-use vesica_protocols::{Phase, ResultKind, Role};
+use vesica_protocols::{ResultKind, Role};
 use vesica_table::TableReport;
 
 use crate::job::{Ended, OnEvent, Set, converse};
@@ -40,7 +40,7 @@ use crate::session::helper_link::HelperLink;
 use crate::session::local_state::{LocalState, pad, prepare};
 use crate::session::met::Met;
 use crate::session::reporter::Reporter;
-use crate::words::error::Error;
+use crate::words::error::{Error, RunPhase};
 use crate::words::report::Event;
 use crate::words::results::Attachments;
 use crate::words::settings::{Limits, Settings};
@@ -74,7 +74,7 @@ pub fn integers(keys: impl ExactSizeIterator<Item = u64>, settings: &Settings) -
 
 fn refused(error: &ItemsError) -> Error {
     let remedy = "give keys below 2^sigma, each only once unless duplicates are allowed";
-    Error { phase: Phase::Read, ..Error::usage(error.to_string(), remedy) }
+    Error { phase: RunPhase::Read, ..Error::usage(error.to_string(), remedy) }
 }
 
 /// One party's run.

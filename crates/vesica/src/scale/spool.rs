@@ -25,12 +25,11 @@ use std::path::Path;
 use rand_core::CryptoRng;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates, Width};
 use vesica_encode::parts::PartsError;
-use vesica_protocols::Phase;
 use vesica_spill::{Block, Bucket, Buckets, Directory, Fault as SpillFault, Label, Spill, SpillError};
 use vesica_table::{Input, Progress, Request, RowSink, Table, TableError};
 use vesica_text::{Text, text};
 
-use crate::words::error::{Error, Kind, REPORT_A_BUG, Side};
+use crate::words::error::{Error, Kind, REPORT_A_BUG, RunPhase, Side};
 use crate::words::memory::Bytes;
 use crate::words::memory_use::disk::{BUCKET_BITS, BUCKETS, MemoryPlan, ROW, bytes_on_disk};
 
@@ -98,7 +97,7 @@ impl SpoolError {
 
 impl Error {
     /// Keys could not be put on disk, or not be read again.
-    pub(crate) fn spool(phase: Phase, error: &SpoolError) -> Self {
+    pub(crate) fn spool(phase: RunPhase, error: &SpoolError) -> Self {
         let fault = match error {
             SpoolError::Table(error) => return Error::table(phase, error),
             SpoolError::Cancelled => return Error::interrupted(phase),

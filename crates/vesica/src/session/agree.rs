@@ -247,9 +247,9 @@ fn session_id(
 mod tests {
     use std::thread;
 
+    use crate::words::error::RunPhase;
     use vesica_channel::CancelToken;
     use vesica_net::memory;
-    use vesica_protocols::Phase;
 
     use super::*;
     use crate::words::settings::{Choice, Settings};
@@ -279,7 +279,7 @@ mod tests {
             let settings = Settings::default();
             let terms = Terms::new(Role::Receiver, &settings, &["raw".to_owned()]);
             let error = agree(&mut here, &terms, settings.wanted(), 5, None).map(drop).unwrap_err();
-            let code = crate::Error::session(Phase::Agree, &error).kind.exit_code();
+            let code = crate::Error::session(RunPhase::Agree, &error).kind.exit_code();
             assert_eq!(code, if kind == 3 { 76 } else { 69 }, "{error}");
         }
     }
@@ -295,7 +295,7 @@ mod tests {
     fn where_a_side_says_auto_another_table_is_refused_on_both_sides_and_named() {
         for (receiver, sender) in [("auto", "auto"), ("auto", "vole"), ("vole", "auto")] {
             for ended in with_other_table(receiver, sender) {
-                let error = crate::Error::session(Phase::Agree, &ended.unwrap_err());
+                let error = crate::Error::session(RunPhase::Agree, &ended.unwrap_err());
                 assert_eq!(error.kind.exit_code(), 77);
                 assert!(error.message.shell().contains("table of auto: mine "), "{error}");
                 assert!(error.remedy.shell().contains("`--protocol` on both sides"), "{error}");

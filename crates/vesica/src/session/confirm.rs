@@ -2,21 +2,22 @@
 
 use vesica_channel::codec::{Reader, Writer};
 use vesica_net::Connection;
-use vesica_protocols::{self as protocols, Learns, Outcome, Participant, Pending, Phase, Progress};
+use vesica_protocols::{self as protocols, Learns, Outcome, Participant, Pending};
 
 use super::agreed::Agreed;
 use super::error::{SessionError, partner_gone};
 
 impl Agreed {
     /// Exchanges digests, the count if both learn it, and DONE. If only the receiver learns the matches, it looks for them
-    /// afterwards: from the time of DONE a sender could otherwise tell how many matches and rows there are.
+    /// afterwards: from the time of DONE a sender could otherwise tell how many matches and rows there are. `confirming` is
+    /// called when what was found is known, if it has to be, and the exchange begins.
     pub fn confirm<'a>(
         &self,
         pending: Option<Pending<'a>>,
         channel: &mut Connection,
-        progress: &dyn Progress,
+        confirming: &dyn Fn(),
     ) -> Result<Option<Pending<'a>>, SessionError> {
-        self.confirm_counted(pending, channel, progress).map(|(pending, _)| pending)
+        self.confirm_counted(pending, channel, confirming).map(|(pending, _)| pending)
     }
 
     /// Confirms, and gives the count that was compared: 2^64-1 unless both learn it.
@@ -24,15 +25,15 @@ impl Agreed {
         &self,
         pending: Option<Pending<'a>>,
         channel: &mut Connection,
-        progress: &dyn Progress,
+        confirming: &dyn Fn(),
     ) -> Result<(Option<Pending<'a>>, u64), SessionError> {
         if self.learns == Learns::Receiver {
-            exchange_digests(u64::MAX, channel, progress)?;
+            exchange_digests(u64::MAX, channel, confirming)?;
             return Ok((pending, u64::MAX));
         }
         let found = match pending.map(Pending::finish).transpose() {
             Err(refused) if refused.is_agreed_refusal() => {
-                exchange_digests(u64::MAX, channel, progress)?;
+                exchange_digests(u64::MAX, channel, confirming)?;
                 return Ok((Some(Pending::new(|| Err(refused))), u64::MAX));
             }
             found => found.inspect_err(|_| channel.abort())?,
@@ -44,7 +45,7 @@ impl Agreed {
             Some(Outcome::Count(count)) => count.cast_unsigned(),
             Some(Outcome::AtLeast(_) | Outcome::Sums(_)) | None => u64::MAX,
         };
-        exchange_digests(count, channel, progress)?;
+        exchange_digests(count, channel, confirming)?;
         Ok((found.map(Pending::found), count))
     }
 }
@@ -53,9 +54,9 @@ impl Agreed {
 pub fn confirm_helper(
     helper: &mut Connection,
     partner: &mut Connection,
-    progress: &dyn Progress,
+    confirming: &dyn Fn(),
 ) -> Result<(), SessionError> {
-    exchange_digests(u64::MAX, helper, progress).map_err(|error| {
+    exchange_digests(u64::MAX, helper, confirming).map_err(|error| {
         let gone = match &error {
             SessionError::Channel(error) => {
                 partner_gone(&protocols::Error::from(error.clone()).with(Participant::Helper), partner)
@@ -71,9 +72,9 @@ pub fn confirm_helper(
 pub(crate) fn exchange_digests(
     count: u64,
     channel: &mut Connection,
-    progress: &dyn Progress,
+    confirming: &dyn Fn(),
 ) -> Result<(), SessionError> {
-    progress.phase(Phase::Confirm, 0);
+    confirming();
     let digests = channel.digests();
     let mut mine = Writer::new();
     mine.fixed(&digests.sent).fixed(&digests.received).u64(count);

@@ -4,7 +4,7 @@ use rand_core::CryptoRng;
 use vesica_encode::items::Items;
 use vesica_net::{Connection, PublicKey};
 use vesica_ot::base::cache::BaseOtCache;
-use vesica_protocols::{Outcome, Pending, Phase, Progress, Sizes};
+use vesica_protocols::{Outcome, Pending, Sizes};
 
 use crate::session::agree::agree_on_demand;
 use crate::session::agreed::Agreed;
@@ -14,7 +14,7 @@ use crate::session::helper_link::HelperLink;
 use crate::session::links::Links;
 use crate::session::met::Met;
 use crate::session::reporter::Reporter;
-use crate::words::error::Error;
+use crate::words::error::{Error, RunPhase};
 use crate::words::memory_use::side::{CostsOfPart, KeysAt, SideMemory};
 use crate::words::results::Attachments;
 use crate::words::settings::Settings;
@@ -78,12 +78,12 @@ impl<'r> Conversation<'r, AgreedOn> {
         let Met { mut channel, links } = met;
         channel.cancel_on(reporter.cancel);
         reporter.connected(&channel);
-        reporter.phase(Phase::Agree, 0);
+        reporter.enter(RunPhase::Agree, 0);
         let demand = |sizes: Sizes, costs: CostsOfPart<'_>| mine.parts(links.is_some(), sizes, costs);
         let (wanted, size) = (mine.settings.wanted(), (mine.items, &demand as _));
         let agreed = agree_on_demand(&mut channel, mine.terms, wanted, size, mine.my_key.as_ref());
         reporter.transcript(&channel);
-        let failed = |error: SessionError| Error::session(Phase::Agree, &error);
+        let failed = |error: SessionError| Error::session(RunPhase::Agree, &error);
         let agreed = agreed.map_err(failed)?;
         reporter.agreed(&agreed, mine.terms);
         let costs = agreed.costs();
@@ -134,11 +134,12 @@ impl<'r, 'i> Conversation<'r, Played<'i>> {
     pub(crate) fn confirm(self) -> Result<Confirmed<'r, 'i>, Error> {
         let Conversation { mut channel, reporter, state, .. } = self;
         let Played { agreed, pending, helper } = state;
+        let confirming: &dyn Fn() = &|| reporter.enter(RunPhase::Confirm, 0);
         let helped = helper.map_or(Ok(()), |mut helper| {
             reporter.helper_transcript(&helper);
-            confirm_helper(&mut helper, &mut channel, reporter)
+            confirm_helper(&mut helper, &mut channel, confirming)
         });
-        let confirmed = helped.and_then(|()| agreed.confirm(pending, &mut channel, reporter));
+        let confirmed = helped.and_then(|()| agreed.confirm(pending, &mut channel, confirming));
         let pending = confirmed.map_err(|error| Error::session(reporter.current(), &error))?;
         reporter.confirmed();
         Ok(Confirmed { pending, reporter })

@@ -5,10 +5,9 @@ use std::thread;
 use std::time::Duration;
 
 use vesica_channel::{CancelToken, ChannelError, Span};
-use vesica_protocols::Phase;
 use vesica_text::text;
 
-use crate::words::error::{Error, Kind, Side};
+use crate::words::error::{Error, Kind, RunPhase, Side};
 
 /// The cancel token of a run: cancelled by the caller, or when the time is over.
 pub(crate) struct Deadline {
@@ -52,26 +51,26 @@ fn timer(limit: Duration, cancel: CancelToken) -> Result<mpsc::Sender<()>, Error
     match thread::Builder::new().name("vesica-deadline".into()).spawn(body) {
         Ok(_) => Ok(running),
         Err(error) => {
-            Err(Error::channel(Phase::Prepare, &ChannelError::system("cannot start a thread", &error)))
+            Err(Error::channel(RunPhase::Prepare, &ChannelError::system("cannot start a thread", &error)))
         }
     }
 }
 
-fn passed(phase: Phase, limit: Duration) -> Error {
+fn passed(phase: RunPhase, limit: Duration) -> Error {
     let (side, kind, what, remedy) = match phase {
-        Phase::Prepare | Phase::Read => (
+        RunPhase::Prepare | RunPhase::Read => (
             Side::Ours,
             Kind::Input,
             "the input had not been read",
             "check the program that writes the input, or give a longer `[deadline]`{; the partner has not been contacted}",
         ),
-        Phase::Connect => (
+        RunPhase::Connect => (
             Side::Partner,
             Kind::Partner,
             "the partner had not connected",
             "{ask the partner} when it starts, then {start both sides again}; a longer `[deadline]` lets the run take longer",
         ),
-        Phase::Write => (
+        RunPhase::Write => (
             Side::Ours,
             Kind::Output,
             "the matching rows had not been written",
@@ -93,6 +92,8 @@ fn passed(phase: Phase, limit: Duration) -> Error {
 mod tests {
     use super::*;
 
+    const BLIND: RunPhase = RunPhase::Protocol(vesica_protocols::Phase::Blind);
+
     #[test]
     fn who_interrupted_a_run_is_told_apart() {
         let (parent, limit) = (CancelToken::new(), Some(Duration::from_millis(1)));
@@ -101,13 +102,13 @@ mod tests {
             thread::yield_now();
         }
         let code = |phase| deadline.explain(Error::interrupted(phase)).kind.exit_code();
-        assert_eq!([Phase::Read, Phase::Connect, Phase::Exchange, Phase::Write].map(code), [65, 69, 69, 74]);
-        let error = deadline.explain(Error::interrupted(Phase::Blind));
-        assert!(error.message.shell().contains("`--deadline`") && error.phase == Phase::Blind, "{error}");
+        assert_eq!([RunPhase::Read, RunPhase::Connect, BLIND, RunPhase::Write].map(code), [65, 69, 69, 74]);
+        let error = deadline.explain(Error::interrupted(BLIND));
+        assert!(error.message.shell().contains("`--deadline`") && error.phase == BLIND, "{error}");
         let other = Error::usage("other", "other");
         assert_eq!(deadline.explain(other.clone()), other);
         parent.cancel();
-        assert_eq!(deadline.explain(Error::interrupted(Phase::Blind)).kind, Kind::Interrupted);
+        assert_eq!(deadline.explain(Error::interrupted(BLIND)).kind, Kind::Interrupted);
     }
 
     #[test]
@@ -117,6 +118,6 @@ mod tests {
         assert!(!deadline.cancel().is_cancelled());
         parent.cancel();
         assert!(deadline.cancel().is_cancelled());
-        assert_eq!(deadline.explain(Error::interrupted(Phase::Read)).kind, Kind::Interrupted);
+        assert_eq!(deadline.explain(Error::interrupted(RunPhase::Read)).kind, Kind::Interrupted);
     }
 }

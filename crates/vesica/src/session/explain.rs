@@ -5,13 +5,13 @@ use std::io::{self, ErrorKind};
 use vesica_channel::{ChannelError, Fault as NetFault};
 use vesica_net::relay::Refusal;
 use vesica_net::{NetError, RetryReason};
-use vesica_protocols::{Error as ProtocolError, Misuse, Participant, Phase, Security, Unsupported};
+use vesica_protocols::{Error as ProtocolError, Misuse, Participant, Security, Unsupported};
 use vesica_table::{Fault as TableFault, OutputFault, TableError};
 use vesica_text::{Audience, Text, text};
 
 use crate::session::SessionError;
 use crate::words::auto::{self, PlanError};
-use crate::words::error::{Error, Kind, REPORT_A_BUG, SEEN_THROUGH, Side};
+use crate::words::error::{Error, Kind, REPORT_A_BUG, RunPhase, SEEN_THROUGH, Side};
 use crate::words::parts::PartsError;
 use crate::words::registry;
 use crate::words::system::exhausted;
@@ -58,24 +58,24 @@ impl Error {
     }
 
     /// A failure of the table or of the rows' output. In the last phase the partner has ended well already.
-    pub(crate) fn table(phase: Phase, error: &TableError) -> Self {
+    pub(crate) fn table(phase: RunPhase, error: &TableError) -> Self {
         if error.fault() == TableFault::Cancelled {
             return Error::interrupted(phase);
         }
         let error = Error::log(phase, error);
         let remedy = match phase {
-            Phase::Write => text!("{}; {}", error.remedy, SEEN_THROUGH),
+            RunPhase::Write => text!("{}; {}", error.remedy, SEEN_THROUGH),
             _ => error.remedy,
         };
         Error { remedy, ..error }
     }
 
     /// A failure of a file that is not the result: a report, or a log.
-    pub fn log(phase: Phase, error: &TableError) -> Self {
+    pub fn log(phase: RunPhase, error: &TableError) -> Self {
         let (kind, remedy) = match (source(error).and_then(exhausted), error.fault()) {
             (Some(remedy), _) => (Kind::Resources, remedy),
             (None, TableFault::Usage) => (Kind::Usage, usage_remedy(error)),
-            (None, TableFault::Input) if phase == Phase::Write => {
+            (None, TableFault::Input) if phase == RunPhase::Write => {
                 (Kind::Input, "do not change the input before the run ends")
             }
             (None, TableFault::Input) => (
@@ -93,17 +93,17 @@ impl Error {
     }
 
     /// An error of which only the system's words are left, if they say that the system has run out of something.
-    pub(crate) fn short(phase: Phase, message: &str) -> Option<Self> {
+    pub(crate) fn short(phase: RunPhase, message: &str) -> Option<Self> {
         let number = message.rsplit_once("(os error ")?.1.split(')').next()?.parse().ok()?;
         let remedy = exhausted(&io::Error::from_raw_os_error(number))?.into();
         Some(Error { side: Side::Ours, phase, kind: Kind::Resources, message: Text::words(message), remedy })
     }
 
-    pub(crate) fn channel(phase: Phase, error: &ChannelError) -> Self {
+    pub(crate) fn channel(phase: RunPhase, error: &ChannelError) -> Self {
         Self::net(phase, &error.clone().into())
     }
 
-    pub(crate) fn net(phase: Phase, error: &NetError) -> Self {
+    pub(crate) fn net(phase: RunPhase, error: &NetError) -> Self {
         let (side, kind) = match error.fault() {
             NetFault::Usage => (Side::Ours, Kind::Usage),
             NetFault::Partner => (Side::Partner, Kind::Partner),
@@ -127,7 +127,7 @@ impl Error {
         Error { side, phase, kind, message, remedy: net_remedy(error).into() }
     }
 
-    pub(crate) fn plan(phase: Phase, side: Side, error: &PlanError) -> Self {
+    pub(crate) fn plan(phase: RunPhase, side: Side, error: &PlanError) -> Self {
         let kind = if side == Side::Ours { Kind::Usage } else { Kind::Refused };
         let remedy = match error {
             PlanError::Unknown(_) => {
@@ -185,7 +185,7 @@ impl Error {
         Error { side, phase, kind, message: error.text(), remedy: remedy.into() }
     }
 
-    pub(crate) fn session(phase: Phase, error: &SessionError) -> Self {
+    pub(crate) fn session(phase: RunPhase, error: &SessionError) -> Self {
         let message = error.text();
         let (side, kind, remedy) = match error {
             SessionError::Channel(error) => return Error::channel(phase, error),
@@ -244,7 +244,7 @@ impl Error {
         Error { side, phase, kind, message, remedy: remedy.into() }
     }
 
-    fn parts(phase: Phase, error: &PartsError) -> Self {
+    fn parts(phase: RunPhase, error: &PartsError) -> Self {
         let (side, kind, remedy) = match error {
             PartsError::Link(error) => return Error::net(phase, error),
             PartsError::Disk(error) | PartsError::Engine(error) => return Error::clone(error),
@@ -289,7 +289,7 @@ impl Error {
         Error { side, phase, kind, message: error.text(), remedy: remedy.into() }
     }
 
-    fn protocol(phase: Phase, error: &ProtocolError) -> Self {
+    fn protocol(phase: RunPhase, error: &ProtocolError) -> Self {
         let message = error.text();
         let (side, kind, remedy) = match error {
             ProtocolError::Channel(error) => return Error::channel(phase, error),
@@ -473,7 +473,7 @@ mod tests {
 
     #[test]
     fn kinds_have_the_exit_codes_of_the_contract() {
-        let code = |error: NetError| Error::net(Phase::Connect, &error).kind.exit_code();
+        let code = |error: NetError| Error::net(RunPhase::Connect, &error).kind.exit_code();
         assert_eq!(code(ChannelError::Closed.into()), 69);
         assert_eq!(code(ChannelError::PeerAborted.into()), 69);
         assert_eq!(code(ChannelError::Silent { after: Duration::from_secs(1) }.into()), 69);
@@ -488,11 +488,11 @@ mod tests {
         let ours = vesica_net::PublicKey::from_bytes([1; 32]);
         let refused = NetError::RefusedByRelay { relay, ours, refusal: Refusal::NotAllowed };
         assert_eq!(code(refused.clone()), 77);
-        assert_eq!(Error::net(Phase::Connect, &refused).side, Side::Relay);
+        assert_eq!(Error::net(RunPhase::Connect, &refused).side, Side::Relay);
         assert_eq!(code(ChannelError::Cancelled.into()), 130);
-        let terms = Error::session(Phase::Agree, &SessionError::TermsDiffer(Vec::new()));
+        let terms = Error::session(RunPhase::Agree, &SessionError::TermsDiffer(Vec::new()));
         assert_eq!(terms.kind.exit_code(), 77);
-        let wrong = Error::session(Phase::Confirm, &SessionError::Unconfirmed("counts"));
+        let wrong = Error::session(RunPhase::Confirm, &SessionError::Unconfirmed("counts"));
         assert_eq!(wrong.kind.exit_code(), 76);
     }
 
@@ -506,7 +506,7 @@ mod tests {
             masks: 400_000_000,
             most: 1 << 28,
         };
-        let error = Error::session(Phase::Agree, &SessionError::Protocol(masks.into()));
+        let error = Error::session(RunPhase::Agree, &SessionError::Protocol(masks.into()));
         assert_eq!((error.side, error.kind.exit_code()), (Side::Both, 77));
         assert!(
             error.message.shell().contains("variant no-hashing of ot-psi")
@@ -516,7 +516,9 @@ mod tests {
 
     #[test]
     fn an_error_names_side_phase_cause_and_remedy() {
-        let shown = Error::channel(Phase::Answer, &ChannelError::Closed).to_string();
+        let shown =
+            Error::channel(RunPhase::Protocol(vesica_protocols::Phase::Answer), &ChannelError::Closed)
+                .to_string();
         for part in
             ["on the partner's side", "phase answer", "closed the connection", "what to do: ask the partner"]
         {

@@ -355,16 +355,12 @@ impl Assisted {
         Ok(ended?)
     }
 
-    /// Compares with each party what went over its connection.
-    pub fn confirm(
-        &self,
-        parties: &mut [Connection; 2],
-        progress: &dyn Progress,
-    ) -> Result<(), SessionError> {
+    /// Compares with each party what went over its connection. Each time, `confirming` is called first.
+    pub fn confirm(&self, parties: &mut [Connection; 2], confirming: &dyn Fn()) -> Result<(), SessionError> {
         let mut confirmed = Ok(());
         for (role, party) in [Role::Receiver, Role::Sender].into_iter().zip(&mut *parties) {
             if confirmed.is_ok() {
-                let ended = exchange_digests(u64::MAX, party, progress);
+                let ended = exchange_digests(u64::MAX, party, confirming);
                 confirmed = ended.map_err(|error| error.with(role));
             } else {
                 party.abort();

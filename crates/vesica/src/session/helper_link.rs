@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use rand_core::CryptoRng;
 use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_net::{Address, Connection, ConnectionSecurity, Identity, Options, PublicKey, meet};
-use vesica_protocols::{Participant, Phase, Progress};
+use vesica_protocols::Participant;
 use vesica_text::text;
 
 use crate::session::Agreed;
 use crate::session::helper::{self, Request};
 use crate::session::met::greeted;
 use crate::session::reporter::Reporter;
-use crate::words::error::{Error, Kind};
+use crate::words::error::{Error, Kind, RunPhase};
 use crate::words::registry;
 use crate::words::settings::Choice;
 
@@ -79,7 +79,7 @@ impl HelperLink {
         if matches!(self, HelperLink::None) {
             return Ok(None);
         }
-        reporter.phase(Phase::Helper, 0);
+        reporter.enter(RunPhase::Helper, 0);
         let request = Request::new(agreed, partner).greeting();
         let joined = while_there(partner, reporter.cancel, |cancel| {
             let mut helper = match self {
@@ -91,7 +91,7 @@ impl HelperLink {
                 HelperLink::None => return Ok(None),
             };
             helper.cancel_on(cancel);
-            helper::join(&mut helper).map_err(|error| Error::session(Phase::Helper, &error))?;
+            helper::join(&mut helper).map_err(|error| Error::session(RunPhase::Helper, &error))?;
             Ok(Some(helper))
         });
         let helper = joined.inspect_err(|_| partner.abort())?;
@@ -114,7 +114,7 @@ fn joined_at(
     loop {
         let on_event = &mut |event| reporter.net_event_of("the helper", &event);
         let mut helper = meet(address, &security, request, options, rng, on_event)
-            .map_err(|error| Error::net(Phase::Helper, &error).with(Participant::Helper))?;
+            .map_err(|error| Error::net(RunPhase::Helper, &error).with(Participant::Helper))?;
         reporter.notice("the helper is there; waiting for the partner to turn to it");
         helper.cancel_on(&options.cancel);
         match helper::join(&mut helper) {
@@ -122,9 +122,9 @@ fn joined_at(
             Err(_) if helper.was_declined() && Instant::now() < until => {
                 reporter.notice("the helper helps in another run of the same parties; trying again");
                 let slept = options.cancel.sleep(PAUSE);
-                slept.map_err(|error| Error::channel(Phase::Helper, &error))?;
+                slept.map_err(|error| Error::channel(RunPhase::Helper, &error))?;
             }
-            Err(error) => return Err(Error::session(Phase::Helper, &error)),
+            Err(error) => return Err(Error::session(RunPhase::Helper, &error)),
         }
     }
 }
@@ -151,13 +151,13 @@ fn while_there<T>(
     thread::scope(|scope| {
         let watch = thread::Builder::new()
             .spawn_scoped(scope, watch)
-            .map_err(|error| Error::resources(Phase::Helper, "cannot start a thread", &error))?;
+            .map_err(|error| Error::resources(RunPhase::Helper, "cannot start a thread", &error))?;
         let acted = act(&until);
         over.store(true, Relaxed);
         let gone = watch.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         match (acted, gone) {
             (Err(error), Some(gone)) if error.kind == Kind::Interrupted => {
-                Err(Error::channel(Phase::Helper, &gone))
+                Err(Error::channel(RunPhase::Helper, &gone))
             }
             (acted, _) => acted,
         }

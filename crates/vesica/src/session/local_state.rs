@@ -3,14 +3,14 @@
 use rand_core::CryptoRng;
 use vesica_encode::items::Items;
 use vesica_net::PublicKey;
-use vesica_protocols::{Learns, Phase, Role};
+use vesica_protocols::{Learns, Role};
 use vesica_text::text;
 
 use crate::session::base_ots::file::CacheFile;
 use crate::session::helper_link::HelperLink;
 use crate::words::auto;
 use crate::words::base_ots::CacheState;
-use crate::words::error::{Error, Side};
+use crate::words::error::{Error, RunPhase, Side};
 use crate::words::parts;
 use crate::words::settings::Settings;
 use crate::words::terms::Terms;
@@ -43,7 +43,7 @@ pub(crate) fn prepare(
     local.helper.check(&settings.protocol)?;
     settings.check()?;
     auto::choose(&settings.protocol, settings.wanted(), None)
-        .map_err(|e| Error::plan(Phase::Prepare, Side::Ours, &e))?;
+        .map_err(|e| Error::plan(RunPhase::Prepare, Side::Ours, &e))?;
     let limits = settings.limits;
     if limits.min_peer_rows > limits.max_peer_rows {
         return Err(Error::usage(
@@ -96,7 +96,7 @@ pub(crate) fn pad(items: &mut Items, settings: &Settings, rng: &mut dyn CryptoRn
     }
     items.pad(size, rng).map_err(|error| {
         let remedy = "give a smaller `[pad-to]`, or leave it out";
-        Error { phase: Phase::Read, ..Error::usage(text!("`[pad-to]`: {}", error.to_string()), remedy) }
+        Error { phase: RunPhase::Read, ..Error::usage(text!("`[pad-to]`: {}", error.to_string()), remedy) }
     })
 }
 
@@ -106,6 +106,6 @@ pub(crate) fn padded(items: usize, settings: &Settings) -> Result<usize, Error> 
     pad_to.size(items).ok_or_else(|| {
         let message = text!("the table has {} different keys, more than `[pad-to]` allows", items);
         let remedy = "give a larger `[pad-to]`, or `[pad-to pow2]`";
-        Error { phase: Phase::Read, ..Error::usage(message, remedy) }
+        Error { phase: RunPhase::Read, ..Error::usage(message, remedy) }
     })
 }

@@ -10,8 +10,8 @@ use vesica_net::relay::{RelayAddress, Via};
 use vesica_net::{
     Address, Connection, ConnectionSecurity, Identity, NetEvent, Options, PublicKey, meet_to_stay,
 };
+use vesica_protocols::Role;
 use vesica_protocols::registry::Security;
-use vesica_protocols::{Phase, Role};
 use vesica_table::shown_path;
 use vesica_text::{Text, text};
 use zeroize::Zeroize;
@@ -21,7 +21,7 @@ use crate::session::helper_link::HelperLink;
 use crate::session::links::OverNetwork;
 use crate::session::local_state::LocalState;
 use crate::session::met::Met;
-use crate::words::error::Error;
+use crate::words::error::{Error, RunPhase};
 use crate::words::system::{self, read_small};
 
 /// The most bytes that a file with a public key may have.
@@ -126,7 +126,7 @@ impl Partner {
     fn helper_link(&self) -> Result<HelperLink, Error> {
         let Some(helper) = &self.helper else { return Ok(HelperLink::None) };
         let address = Address::Connect(helper.address.clone());
-        address.check().map_err(|error| Error::net(Phase::Prepare, &error))?;
+        address.check().map_err(|error| Error::net(RunPhase::Prepare, &error))?;
         match &self.keys {
             Some((identity, _)) => Ok(HelperLink::At(address, Box::new(identity.clone()), helper.key)),
             None => Err(Error::usage(
@@ -179,7 +179,7 @@ impl Partner {
             None => ConnectionSecurity::InsecurePlaintext,
         };
         let met = meet_to_stay(&self.address, &security, greeting, options, rng, on_event);
-        let (channel, place) = met.map_err(|error| Error::net(Phase::Connect, &error))?;
+        let (channel, place) = met.map_err(|error| Error::net(RunPhase::Connect, &error))?;
         let links = OverNetwork::new(place);
         Ok(Met { channel, links: Some(Box::new(links)) })
     }
@@ -331,7 +331,7 @@ pub fn identity(path: Option<&Path>) -> Result<Identity, Error> {
             _ => MAKE,
         };
         let message = error.to_string();
-        Error::short(Phase::Prepare, &message).unwrap_or_else(|| Error::usage(message, remedy))
+        Error::short(RunPhase::Prepare, &message).unwrap_or_else(|| Error::usage(message, remedy))
     })
 }
 

@@ -10,8 +10,7 @@
 
 use std::time::Instant;
 
-use vesica_protocols::Phase;
-use vesica_protocols::registry::Step;
+use crate::words::error::RunPhase;
 
 /// The share of confirmation and writing; the protocol's phases have 100 together.
 const FINISH: f64 = 4.0;
@@ -19,11 +18,14 @@ const FINISH: f64 = 4.0;
 /// Below this share there is no estimate of the time left.
 const LEAST: f64 = 0.03;
 
+/// A step of a run, and roughly how many percent of the time between agreement and confirmation it takes.
+pub(crate) type Step = (RunPhase, u32);
+
 /// The steps of a run, and the current one.
 #[derive(Default)]
 pub(crate) struct Course {
-    /// The protocol's phases, once it is agreed, and when that was.
-    agreed: Option<(&'static [Step], Instant)>,
+    /// The phases between agreement and confirmation, once they are known, and when that was.
+    agreed: Option<(Vec<Step>, Instant)>,
     /// The number of the current step.
     step: u32,
     /// Shares of the phases before the current one, and its own.
@@ -42,23 +44,23 @@ pub(crate) struct Completion {
 
 impl Course {
     /// Sizes and protocol are agreed.
-    pub(crate) fn agreed(&mut self, steps: &'static [Step]) {
+    pub(crate) fn agreed(&mut self, steps: Vec<Step>) {
         self.agreed = Some((steps, Instant::now()));
     }
 
     /// A phase begins.
-    pub(crate) fn enter(&mut self, phase: Phase) {
-        let steps = self.agreed.map_or(&[][..], |(steps, _)| steps);
+    pub(crate) fn enter(&mut self, phase: RunPhase) {
+        let steps = self.agreed.as_ref().map_or(&[][..], |(steps, _)| steps);
         let sum = |steps: &[Step]| steps.iter().map(|(_, share)| f64::from(*share)).sum::<f64>();
         match phase {
-            Phase::Prepare | Phase::Read | Phase::Count => self.step = 1,
+            RunPhase::Prepare | RunPhase::Read | RunPhase::Count => self.step = 1,
             // If only the receiver learns, it looks for its matches after the confirmation, which is then part of the step
             // before.
-            Phase::Confirm if self.step < steps.len() as u32 + 2 => {
+            RunPhase::Confirm if self.step < steps.len() as u32 + 2 => {
                 (self.before, self.own) = (self.before + self.own, 0.0);
             }
-            Phase::Connect | Phase::Agree => self.step = 2,
-            Phase::Confirm | Phase::Write => {
+            RunPhase::Connect | RunPhase::Agree => self.step = 2,
+            RunPhase::Confirm | RunPhase::Write => {
                 (self.step, self.before, self.own) = (steps.len() as u32 + 3, sum(steps), FINISH);
             }
             _ => {
@@ -72,12 +74,12 @@ impl Course {
 
     /// The number of the current step, and of how many once that is known.
     pub(crate) fn step(&self) -> (u32, Option<u32>) {
-        (self.step, self.agreed.map(|(steps, _)| steps.len() as u32 + 3))
+        (self.step, self.agreed.as_ref().map(|(steps, _)| steps.len() as u32 + 3))
     }
 
     /// How much is done, with `done` of `total` units of the current phase; none before the run is agreed.
     pub(crate) fn completion(&self, done: u64, total: u64) -> Option<Completion> {
-        let (steps, since) = self.agreed?;
+        let (steps, since) = self.agreed.as_ref()?;
         let all = steps.iter().map(|(_, share)| f64::from(*share)).sum::<f64>() + FINISH;
         let part = if total == 0 { 0.0 } else { (done as f64 / total as f64).min(1.0) };
         let share = (self.before + self.own * part) / all;
@@ -90,21 +92,23 @@ impl Course {
 mod tests {
     use super::*;
     use std::time::Duration;
+    use vesica_protocols::Phase;
 
-    const STEPS: &[Step] = &[(Phase::Blind, 60), (Phase::Exchange, 40)];
+    const BLIND: RunPhase = RunPhase::Protocol(Phase::Blind);
+    const EXCHANGE: RunPhase = RunPhase::Protocol(Phase::Exchange);
+    const COMPARE: RunPhase = RunPhase::Protocol(Phase::Compare);
+    const STEPS: [Step; 2] = [(BLIND, 60), (EXCHANGE, 40)];
 
     #[test]
     fn steps_are_counted_and_shares_grow() {
         let mut course = Course::default();
-        course.enter(Phase::Read);
+        course.enter(RunPhase::Read);
         assert_eq!((course.step(), course.completion(5, 10)), ((1, None), None));
-        course.enter(Phase::Connect);
-        course.agreed(STEPS);
+        course.enter(RunPhase::Connect);
+        course.agreed(STEPS.to_vec());
         assert_eq!(course.step(), (2, Some(5)));
         let mut shares = Vec::new();
-        for (number, phase) in
-            [(3, Phase::Blind), (4, Phase::Exchange), (5, Phase::Confirm), (5, Phase::Write)]
-        {
+        for (number, phase) in [(3, BLIND), (4, EXCHANGE), (5, RunPhase::Confirm), (5, RunPhase::Write)] {
             course.enter(phase);
             assert_eq!(course.step(), (number, Some(5)));
             let half = course.completion(1, 2).unwrap().share;
@@ -121,15 +125,15 @@ mod tests {
     #[test]
     fn a_confirmation_before_the_comparison_is_no_step_back() {
         let mut course = Course::default();
-        course.enter(Phase::Agree);
-        course.agreed(&[(Phase::Exchange, 70), (Phase::Compare, 30)]);
+        course.enter(RunPhase::Agree);
+        course.agreed(vec![(EXCHANGE, 70), (COMPARE, 30)]);
         let mut last = 0.0;
-        let phases = [(3, Phase::Exchange), (3, Phase::Confirm), (4, Phase::Compare), (5, Phase::Write)];
+        let phases = [(3, EXCHANGE), (3, RunPhase::Confirm), (4, COMPARE), (5, RunPhase::Write)];
         for (number, phase) in phases {
             course.enter(phase);
-            assert_eq!(course.step(), (number, Some(5)), "{phase}");
+            assert_eq!(course.step(), (number, Some(5)), "{phase:?}");
             let share = course.completion(0, 0).unwrap().share;
-            assert!(share >= last, "{phase}: {share} after {last}");
+            assert!(share >= last, "{phase:?}: {share} after {last}");
             last = share;
         }
     }
@@ -137,8 +141,8 @@ mod tests {
     #[test]
     fn the_time_left_is_of_the_run_and_not_of_the_phase() {
         let Some(since) = Instant::now().checked_sub(Duration::from_secs(26)) else { return };
-        let mut course = Course { agreed: Some((STEPS, since)), ..Course::default() };
-        course.enter(Phase::Blind);
+        let mut course = Course { agreed: Some((STEPS.to_vec(), since)), ..Course::default() };
+        course.enter(BLIND);
         assert_eq!(course.completion(1, 100).unwrap().left_s, None, "too early");
         // 26 of 104 parts took 26 s.
         let left = course.completion(26, 60).unwrap().left_s.unwrap();

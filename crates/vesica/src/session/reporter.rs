@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime};
 use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_channel::{CancelToken, Digests, Meter, Traffic};
 use vesica_net::{Connection, NetEvent, PublicKey};
-use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role, Step};
+use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role};
 use vesica_table::{Output, TableReport, shown_path};
 use vesica_text::{Audience, Text, text};
 
@@ -23,7 +23,7 @@ use crate::session::progress::Course;
 use crate::session::strangers::{Dropped, Strangers};
 use crate::words::base_ots::CacheState;
 use crate::words::ended::{Ended, RunResult};
-use crate::words::error::Error;
+use crate::words::error::{Error, RunPhase};
 use crate::words::memory::Bytes as Amount;
 use crate::words::parts::Parts;
 use crate::words::report::{
@@ -36,9 +36,6 @@ use crate::words::terms::Terms;
 
 /// The least time between two events of progress.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
-
-/// The one step of a run in parts.
-const STEPS_OF_PARTS: &[Step] = &[(Phase::Parts, 100)];
 
 /// The report so far, and who receives the events.
 pub(crate) struct Reporter<'a> {
@@ -170,8 +167,28 @@ impl<'a> Reporter<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn current(&self) -> Phase {
+    pub(crate) fn current(&self) -> RunPhase {
         self.state().phases.current()
+    }
+
+    /// A phase of the run begins, in which `total` units of work are to be done (0: not known).
+    pub(crate) fn enter(&self, phase: RunPhase, total: u64) {
+        let mut state = self.state();
+        let traffic = state.traffic();
+        state.phases.enter(phase, traffic);
+        state.course.enter(phase);
+        state.total = total;
+        self.done.store(0, Relaxed);
+        let ((step, steps), (name, words)) = (state.course.step(), phase.told());
+        drop(state);
+        (self.on_event)(&Event::Phase { name, words, step, steps, total });
+    }
+
+    /// From here on, time counts for `phase`, or again for the current one.
+    pub(crate) fn attribute(&self, phase: Option<RunPhase>) {
+        let mut state = self.state();
+        let traffic = state.traffic();
+        state.phases.attribute_time(phase, traffic);
     }
 
     /// Progress of a pass over a file, in bytes.
@@ -316,8 +333,11 @@ impl<'a> Reporter<'a> {
         let shape = agreed.shape();
         let mut state = self.state();
         let steps = match agreed.parts {
-            Parts::ONE => entry.steps_of(agreed.role(), &shape),
-            _ => STEPS_OF_PARTS,
+            Parts::ONE => {
+                let steps = entry.steps_of(agreed.role(), &shape).iter();
+                steps.map(|&(phase, share)| (RunPhase::Protocol(phase), share)).collect()
+            }
+            _ => vec![(RunPhase::Parts, 100)],
         };
         state.course.agreed(steps);
         let report = &mut state.report;
@@ -506,21 +526,11 @@ impl State {
 
 impl Progress for Reporter<'_> {
     fn phase(&self, phase: Phase, total: u64) {
-        let mut state = self.state();
-        let traffic = state.traffic();
-        state.phases.enter(phase, traffic);
-        state.course.enter(phase);
-        state.total = total;
-        self.done.store(0, Relaxed);
-        let (step, steps) = state.course.step();
-        drop(state);
-        (self.on_event)(&Event::Phase { name: phase.name(), words: phase.words(), step, steps, total });
+        self.enter(RunPhase::Protocol(phase), total);
     }
 
     fn attribute_time(&self, phase: Option<Phase>) {
-        let mut state = self.state();
-        let traffic = state.traffic();
-        state.phases.attribute_time(phase, traffic);
+        self.attribute(phase.map(RunPhase::Protocol));
     }
 
     fn advance(&self, units: u64) {

@@ -116,6 +116,61 @@ impl Kind {
     }
 }
 
+/// A phase of a whole run, as the progress bar, the events, the report and the errors name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RunPhase {
+    /// Arguments, identity and output are checked.
+    Prepare,
+    /// The table is read once, into items.
+    Read,
+    /// The different keys of a table on disk are counted.
+    Count,
+    /// The partner is sought and authenticated.
+    Connect,
+    /// A helper waits for its two parties.
+    Gather,
+    /// Terms and sizes are compared.
+    Agree,
+    /// The helper is sought and authenticated, and agrees to the run.
+    Helper,
+    /// The keys of a table on disk are split into parts.
+    Split,
+    /// The parts of a run are played, one after the other.
+    Parts,
+    /// A phase of the protocol.
+    Protocol(Phase),
+    /// Both sides confirm that they saw the same run.
+    Confirm,
+    /// The matching rows are copied.
+    Write,
+}
+
+impl RunPhase {
+    /// The name in reports, events and errors, and what happens in it, for a person who waits.
+    pub const fn told(self) -> (&'static str, &'static str) {
+        match self {
+            RunPhase::Prepare => ("prepare", "checking the options"),
+            RunPhase::Read => ("read", "reading the table"),
+            RunPhase::Count => ("count", "counting the different keys"),
+            RunPhase::Connect => ("connect", "waiting for the partner"),
+            RunPhase::Gather => ("gather", "waiting for the two parties"),
+            RunPhase::Agree => ("agree", "comparing terms with the partner"),
+            RunPhase::Helper => ("helper", "waiting for the helper"),
+            RunPhase::Split => ("split", "splitting the keys into parts"),
+            RunPhase::Parts => ("parts", "playing the parts of the run"),
+            RunPhase::Protocol(phase) => phase.told(),
+            RunPhase::Confirm => ("confirm", "confirming the run with the partner"),
+            RunPhase::Write => ("write", "writing the matching rows"),
+        }
+    }
+
+    /// The name alone.
+    pub const fn name(self) -> &'static str {
+        self.told().0
+    }
+}
+
 /// A run that did not end with a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Error {
@@ -123,7 +178,7 @@ pub struct Error {
     pub side: Side,
     /// When it happened.
     #[serde(serialize_with = "phase_name")]
-    pub phase: Phase,
+    pub phase: RunPhase,
     /// What kind of failure it is.
     pub kind: Kind,
     /// What happened.
@@ -134,7 +189,7 @@ pub struct Error {
     pub remedy: Text,
 }
 
-fn phase_name<S: Serializer>(phase: &Phase, serializer: S) -> Result<S::Ok, S::Error> {
+fn phase_name<S: Serializer>(phase: &RunPhase, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(phase.name())
 }
 
@@ -165,7 +220,7 @@ impl Error {
             Side::Both => "between the two sides",
         };
         let (message, remedy) = (self.message.render(voice), self.remedy.render(voice));
-        format!("{message}\n  where: {side}, phase {}\n  what to do: {remedy}", self.phase)
+        format!("{message}\n  where: {side}, phase {}\n  what to do: {remedy}", self.phase.name())
     }
 
     /// For that audience.
@@ -177,7 +232,7 @@ impl Error {
     pub fn usage(message: impl Into<Text>, remedy: impl Into<Text>) -> Self {
         Error {
             side: Side::Ours,
-            phase: Phase::Prepare,
+            phase: RunPhase::Prepare,
             kind: Kind::Usage,
             message: message.into(),
             remedy: remedy.into(),
@@ -185,7 +240,7 @@ impl Error {
     }
 
     /// The system refused memory, a thread, a descriptor or the like; `source` is its error.
-    pub fn resources(phase: Phase, what: &str, source: &io::Error) -> Self {
+    pub fn resources(phase: RunPhase, what: &str, source: &io::Error) -> Self {
         let (kind, remedy) = match exhausted(source) {
             Some(remedy) => (Kind::Resources, remedy),
             None => (Kind::Internal, REPORT_A_BUG),
@@ -200,9 +255,9 @@ impl Error {
     }
 
     /// The caller cancelled.
-    pub fn interrupted(phase: Phase) -> Self {
+    pub fn interrupted(phase: RunPhase) -> Self {
         let remedy = match phase {
-            Phase::Write => text!("{}; no file was written here", SEEN_THROUGH),
+            RunPhase::Write => text!("{}; no file was written here", SEEN_THROUGH),
             _ => text!("{start both sides again}; {nothing was written here}"),
         };
         let message = "the run was interrupted".into();
@@ -215,7 +270,7 @@ impl Error {
 pub fn caught<T>(play: impl FnOnce() -> T) -> Result<T, Error> {
     catch_unwind(AssertUnwindSafe(play)).map_err(|_| Error {
         side: Side::Ours,
-        phase: Phase::Prepare,
+        phase: RunPhase::Prepare,
         kind: Kind::Internal,
         message: "an internal error of this program".into(),
         remedy: "please report it, with the steps that led to it; nothing more is written".into(),

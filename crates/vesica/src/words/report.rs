@@ -5,10 +5,9 @@ use std::time::Instant;
 
 use serde::{Serialize, Serializer};
 use vesica_channel::Traffic;
-use vesica_protocols::Phase;
 use vesica_text::Text;
 
-use crate::words::error::{Error, shell};
+use crate::words::error::{Error, RunPhase, shell};
 use crate::words::resources;
 use crate::words::results::ResultReport;
 
@@ -357,9 +356,9 @@ pub(crate) struct PhaseLog {
     finished: Vec<PhaseReport>,
     /// The index of the current phase's own entry. Entries of other phases that alternate with it follow.
     first: usize,
-    current: Phase,
+    current: RunPhase,
     /// The phase for which the time since then counts.
-    attributed: Phase,
+    attributed: RunPhase,
     since: Mark,
 }
 
@@ -378,16 +377,16 @@ impl Mark {
 
 impl PhaseLog {
     pub(crate) fn start() -> Self {
-        let (current, since) = (Phase::Prepare, Mark::now(Traffic::default()));
+        let (current, since) = (RunPhase::Prepare, Mark::now(Traffic::default()));
         PhaseLog { finished: Vec::new(), first: 0, current, attributed: current, since }
     }
 
-    pub(crate) fn current(&self) -> Phase {
+    pub(crate) fn current(&self) -> RunPhase {
         self.current
     }
 
     /// Ends the current phase and begins `next`.
-    pub(crate) fn enter(&mut self, next: Phase, traffic: Traffic) {
+    pub(crate) fn enter(&mut self, next: RunPhase, traffic: Traffic) {
         self.book(traffic);
         self.first = self.finished.len();
         self.current = next;
@@ -395,7 +394,7 @@ impl PhaseLog {
     }
 
     /// From now on, time counts for `phase`, or again for the current one.
-    pub(crate) fn attribute_time(&mut self, phase: Option<Phase>, traffic: Traffic) {
+    pub(crate) fn attribute_time(&mut self, phase: Option<RunPhase>, traffic: Traffic) {
         self.book(traffic);
         self.attributed = phase.unwrap_or(self.current);
     }
@@ -425,22 +424,24 @@ impl PhaseLog {
 
 #[cfg(test)]
 mod tests {
+    use vesica_protocols::Phase;
+
     use super::*;
 
     #[test]
     fn steps_that_alternate_have_an_entry_each_with_their_own_bytes() {
         let mut log = PhaseLog::start();
         let mut traffic = Traffic::default();
-        log.enter(Phase::Extend, traffic);
+        log.enter(RunPhase::Protocol(Phase::Extend), traffic);
         for _ in 0..1000 {
             traffic.payload_received += 7;
-            log.attribute_time(Some(Phase::Evaluate), traffic);
-            log.attribute_time(Some(Phase::Exchange), traffic);
+            log.attribute_time(Some(RunPhase::Protocol(Phase::Evaluate)), traffic);
+            log.attribute_time(Some(RunPhase::Protocol(Phase::Exchange)), traffic);
             traffic.payload_sent += 3;
             log.attribute_time(None, traffic);
-            assert_eq!(log.current(), Phase::Extend);
+            assert_eq!(log.current(), RunPhase::Protocol(Phase::Extend));
         }
-        log.enter(Phase::Exchange, traffic);
+        log.enter(RunPhase::Protocol(Phase::Exchange), traffic);
         traffic.payload_sent += 11;
         let told: Vec<_> = log.finish(traffic).iter().map(|p| (p.name, p.sent, p.received)).collect();
         let expected = [

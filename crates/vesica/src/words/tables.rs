@@ -3,13 +3,12 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use vesica_protocols::Phase;
 use vesica_table::{
     Dialect, Format, Input, KeySpec, Progress, RecordBatch, RecordBatchReader, RowSet, SchemaRef, Table,
     TableError,
 };
 
-use crate::words::error::Error;
+use crate::words::error::{Error, RunPhase};
 
 /// My table: what it is, what its keys are, where the matching rows go.
 pub struct TableArgs {
@@ -102,7 +101,7 @@ impl Destination {
             (Destination::Batches, Format::Csv(_)) => {
                 let message = format!("{}: the rows of a text file can leave only as text", input.name());
                 let remedy = "name a file for the rows with `[output]`";
-                Err(Error { phase: Phase::Read, ..Error::usage(message, remedy) })
+                Err(Error { phase: RunPhase::Read, ..Error::usage(message, remedy) })
             }
             _ => Ok(()),
         }

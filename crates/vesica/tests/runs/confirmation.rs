@@ -7,6 +7,7 @@ use std::thread;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use vesica::RunPhase;
 use vesica::session::{self, Agreed, SessionError};
 use vesica::settings::{Choice, Settings};
 use vesica::terms::Terms;
@@ -19,17 +20,21 @@ use vesica_protocols::{Learns, Outcome, Parameters, Pending, Phase, Progress, Ro
 
 /// The phases that a run has been through.
 #[derive(Default)]
-struct Seen(Mutex<Vec<Phase>>);
+struct Seen(Mutex<Vec<RunPhase>>);
 
 impl Seen {
-    fn phases(&self) -> Vec<Phase> {
+    fn confirming(&self) {
+        self.0.lock().unwrap().push(RunPhase::Confirm);
+    }
+
+    fn phases(&self) -> Vec<RunPhase> {
         self.0.lock().unwrap().clone()
     }
 }
 
 impl Progress for Seen {
     fn phase(&self, phase: Phase, _: u64) {
-        self.0.lock().unwrap().push(phase);
+        self.0.lock().unwrap().push(RunPhase::Protocol(phase));
     }
 
     fn advance(&self, _: u64) {}
@@ -65,7 +70,7 @@ fn receiver<'a>(
             let pending = agreed.run(items, &mut there, 1, &seen, None, rng).unwrap();
             if confirms {
                 // Where the receiver confirms something else, the counts differ.
-                drop(agreed.confirm(pending, &mut there, &seen));
+                drop(agreed.confirm(pending, &mut there, &|| ()));
             }
             drop(there);
         });
@@ -73,8 +78,8 @@ fn receiver<'a>(
         let agreed = agree(settings, Role::Receiver, items, &mut here);
         let found = agreed.run(items, &mut here, 1, seen, None, rng)?;
         let pending = match mine {
-            Some(mine) => agreed.confirm(Some(mine), &mut here, seen)?,
-            None => agreed.confirm(found, &mut here, seen)?,
+            Some(mine) => agreed.confirm(Some(mine), &mut here, &|| seen.confirming())?,
+            None => agreed.confirm(found, &mut here, &|| seen.confirming())?,
         };
         Ok(pending.map(Pending::matches).transpose()?)
     })
@@ -91,12 +96,12 @@ fn is_compared_after_the_confirmation(settings: &Settings, sizes: (usize, usize)
     let matches = receiver(settings, sizes, true, &seen, None).unwrap().unwrap();
     assert_eq!(matches.items(), 3, "{protocol}");
     let last = seen.phases().split_off(seen.phases().len() - 2);
-    assert_eq!(last, [Phase::Confirm, Phase::Compare], "{protocol}");
+    assert_eq!(last, [RunPhase::Confirm, RunPhase::Protocol(Phase::Compare)], "{protocol}");
     // A sender that goes where it should confirm: nothing has been compared by then.
     let seen = Seen::default();
     assert!(receiver(settings, sizes, false, &seen, None).is_err(), "{protocol}");
-    assert_eq!(seen.phases().last(), Some(&Phase::Confirm), "{protocol}");
-    assert!(!seen.phases().contains(&Phase::Compare), "{protocol}");
+    assert_eq!(seen.phases().last(), Some(&RunPhase::Confirm), "{protocol}");
+    assert!(!seen.phases().contains(&RunPhase::Protocol(Phase::Compare)), "{protocol}");
 }
 
 #[test]
@@ -134,7 +139,7 @@ fn matches_and_their_rows_are_looked_for_after_the_confirmation_and_before_it_if
             let settings = Settings { learns, ..settings("dh", Security::SemiHonest) };
             let (seen, rows) = (Seen::default(), Mutex::new(None));
             let pending = Pending::new(|| {
-                *rows.lock().unwrap() = Some(seen.phases().contains(&Phase::Confirm));
+                *rows.lock().unwrap() = Some(seen.phases().contains(&RunPhase::Confirm));
                 Ok(Outcome::Matches(Matches::default()))
             });
             let ended = receiver(&settings, (5, 6), confirms, &seen, Some(pending));

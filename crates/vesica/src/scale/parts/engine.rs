@@ -35,7 +35,7 @@ use vesica_channel::CancelToken;
 use vesica_encode::items::Width;
 use vesica_encode::parts::Parts;
 use vesica_net::{Address, Options, PartsAddress, PublicKey};
-use vesica_protocols::{Learns, Phase, Progress as _, Role, Sizes};
+use vesica_protocols::{Learns, Role, Sizes};
 use vesica_table::{KeySpec, TableReport};
 
 use super::line::RunConnection;
@@ -53,7 +53,7 @@ use crate::session::partner::Partner;
 use crate::session::reporter::Reporter;
 use crate::session::{self, Agreed};
 use crate::words::ended::{Ended, RunResult};
-use crate::words::error::{Error, Kind};
+use crate::words::error::{Error, Kind, RunPhase};
 use crate::words::memory_use::side::{KeysAt, SideMemory};
 use crate::words::parts::{LEAST_PARTS_OF_ENGINE, PartsError};
 use crate::words::report::{Event, OnEvent};
@@ -188,7 +188,7 @@ impl EngineJob {
         let items = padded(self.counts.items as usize, settings)?;
         reporter.read(self.counts, items as u64, settings);
         // 1. The partner.
-        reporter.phase(Phase::Connect, 0);
+        reporter.enter(RunPhase::Connect, 0);
         let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
         let on_event = &mut |event| reporter.net_event(&event);
         let met = partner.meet_to_stay(&session::greeting(&terms), &options, rng, on_event)?;
@@ -238,15 +238,15 @@ impl Driver<'_> {
         let run = &mut channel;
         let player = Player::engine(self.slots);
         let partitioned = PartitionedRun::agree(&agreed, KeySet::Elsewhere, player, run, rng);
-        let partitioned = partitioned.map_err(|error| Error::session(Phase::Agree, &error))?;
+        let partitioned = partitioned.map_err(|error| Error::session(RunPhase::Agree, &error))?;
         engine.begin(&partitioned.outline()).inspect_err(|_| run.abort())?;
         // 3. The parts, and DONE.
         let mut links = links.unwrap_or_else(|| Box::new(NoLinks));
         let options = Options { silence: self.settings.timeout, cancel: reporter.cancel.clone() };
         let play_options = PlayOptions { threads: 1, lanes: 1, options, reporter };
         let run = RunConnection::begin(channel, links.as_mut(), &partitioned.job, &play_options, rng);
-        let run = &mut run.map_err(|error| Error::session(Phase::Parts, &error))?;
-        reporter.phase(Phase::Parts, partitioned.count() as u64);
+        let run = &mut run.map_err(|error| Error::session(RunPhase::Parts, &error))?;
+        reporter.enter(RunPhase::Parts, partitioned.count() as u64);
         let played = partitioned.rounds(run, reporter, &mut |ledger, run, round| {
             let ended = self.round(&partitioned, ledger, run, round, engine);
             run.end_round(round.0);
@@ -277,7 +277,7 @@ impl Driver<'_> {
             engine.chosen(&ledger.counting(), false, &watch(&run))?;
         }
         // The engine tells of attempts when it has made them, so all of them must be within the allowance before.
-        ledger.afford(parts).map_err(|error| Error::session(Phase::Parts, &error.into()))?;
+        ledger.afford(parts).map_err(|error| Error::session(RunPhase::Parts, &error.into()))?;
         let ticket = self.ticket(partitioned, number, parts.len()).encode()?;
         let round = Round { number, parts: parts.to_vec(), ticket };
         let ended = engine.play(round, &watch(&run))?;
@@ -332,11 +332,15 @@ fn record(
         if parts.binary_search(&part).is_err() {
             let remedy = "give back receipts of the parts of the round, and of no other";
             let message = format!("the engine has a receipt of part {part}, which is not in the round");
-            return Err(Error { kind: Kind::Internal, phase: Phase::Parts, ..Error::usage(message, remedy) });
+            return Err(Error {
+                kind: Kind::Internal,
+                phase: RunPhase::Parts,
+                ..Error::usage(message, remedy)
+            });
         }
     }
     let begin = |ledger: &mut Ledger<'_>, part| {
-        ledger.begin(part).map_err(|error| Error::session(Phase::Parts, &error.into()))?;
+        ledger.begin(part).map_err(|error| Error::session(RunPhase::Parts, &error.into()))?;
         if task::shows_nothing(agreed) {
             ledger.show_nothing(part);
         }
@@ -365,7 +369,7 @@ fn record(
 
 /// Says whether the partner is there, on the run's connection.
 fn watch<'w>(run: &'w RefCell<&mut RunConnection<'_>>) -> impl Fn() -> Result<(), Error> + 'w {
-    || run.borrow_mut().mend().map_err(|error| Error::session(Phase::Parts, &error))
+    || run.borrow_mut().mend().map_err(|error| Error::session(RunPhase::Parts, &error))
 }
 
 fn of_engine(error: Error) -> PartsError {
@@ -374,7 +378,7 @@ fn of_engine(error: Error) -> PartsError {
 
 /// Refuses what an engine's tasks cannot come to, and what does not go together with parts.
 fn check_partner(partner: &Partner) -> Result<(), Error> {
-    partner.address.check().map_err(|error| Error::net(Phase::Prepare, &error))?;
+    partner.address.check().map_err(|error| Error::net(RunPhase::Prepare, &error))?;
     if matches!(partner.address, Address::Listen(_)) {
         return Err(Error::usage(
             "an engine does not listen: its tasks run on many machines, and come to the partner",

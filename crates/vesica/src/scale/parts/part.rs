@@ -25,6 +25,7 @@ use super::toss::Job;
 use crate::session::links::Links;
 use crate::session::reporter::Reporter;
 use crate::session::{Agreed, PART, SessionError};
+use crate::words::error::RunPhase;
 use crate::words::parts::PartsError;
 
 /// In the place of a part's number: whichever the partner asks for; a relay knows it, too.
@@ -197,7 +198,7 @@ impl<'d> AttemptContext<'d, '_> {
             PartSet::OnDisk { files, .. } => files,
             PartSet::Elsewhere => return Err(PartsError::Differ("part in mind").into()),
         };
-        let failed = |error| disk(Phase::Parts, &error);
+        let failed = |error| disk(RunPhase::Parts, &error);
         let items = files.part(part as usize, rng).map_err(failed).inspect_err(|_| channel.abort())?;
         let played = run_part(attempt, &items, channel, threads, progress, rng)?;
         let Played { receipt, matches, pending } = played;
@@ -249,7 +250,8 @@ fn run_part<'i>(
     rng: &mut dyn CryptoRng,
 ) -> Result<Played<'i>, SessionError> {
     let pending = attempt.run(items, channel, threads, progress, None, rng)?;
-    let (pending, count) = attempt.confirm_counted(pending, channel, progress)?;
+    let (pending, count) =
+        attempt.confirm_counted(pending, channel, &|| progress.enter(RunPhase::Confirm))?;
     let receipt = receipt(attempt, &channel.digests(), count);
     let matches = if attempt.learns == Learns::Both { count } else { 0 };
     Ok(Played { receipt, matches, pending })
@@ -311,29 +313,33 @@ pub(super) fn is_broken(error: &SessionError) -> bool {
 /// Tells the run's reporter where the time of a part goes. What counts as progress of the run are whole parts.
 pub(crate) struct PartProgress<'a> {
     reporter: &'a Reporter<'a>,
-    /// The phase that the protocol is in.
-    current: Mutex<Phase>,
+    /// The phase that the part is in.
+    current: Mutex<RunPhase>,
 }
 
 impl<'a> PartProgress<'a> {
     pub(super) fn new(reporter: &'a Reporter<'a>) -> Self {
-        PartProgress { reporter, current: Mutex::new(Phase::Parts) }
+        PartProgress { reporter, current: Mutex::new(RunPhase::Parts) }
     }
 
-    fn current(&self) -> std::sync::MutexGuard<'_, Phase> {
+    fn enter(&self, phase: RunPhase) {
+        *self.current() = phase;
+        self.reporter.attribute(Some(phase));
+    }
+
+    fn current(&self) -> std::sync::MutexGuard<'_, RunPhase> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Progress for PartProgress<'_> {
     fn phase(&self, phase: Phase, _: u64) {
-        *self.current() = phase;
-        self.reporter.attribute_time(Some(phase));
+        self.enter(RunPhase::Protocol(phase));
     }
 
     fn attribute_time(&self, phase: Option<Phase>) {
-        let phase = phase.unwrap_or(*self.current());
-        self.reporter.attribute_time(Some(phase));
+        let phase = phase.map_or(*self.current(), RunPhase::Protocol);
+        self.reporter.attribute(Some(phase));
     }
 
     fn advance(&self, _: u64) {}

@@ -2,7 +2,7 @@
 
 use rand_core::CryptoRng;
 use vesica_net::Connection;
-use vesica_protocols::{Learns, Phase, Progress as _};
+use vesica_protocols::Learns;
 
 use super::lanes;
 use super::line::{self, RunConnection};
@@ -15,6 +15,7 @@ use super::toss::Player;
 use crate::session::links::Links;
 use crate::session::reporter::Reporter;
 use crate::session::{self, Agreed, SessionError};
+use crate::words::error::RunPhase;
 use crate::words::parts::PartsError;
 
 /// Plays a round: its number and its parts.
@@ -110,7 +111,9 @@ impl PartitionedRun<'_> {
         };
         let compared = rounds::exchange_root(run, &root, matches);
         compared.inspect_err(|error| leave(run.channel_mut(), error))?;
-        run.exchange(run.done(), Vec::new(), &mut |run| session::exchange_digests(u64::MAX, run, reporter))
+        run.exchange(run.done(), Vec::new(), &mut |run| {
+            session::exchange_digests(u64::MAX, run, &|| reporter.enter(RunPhase::Confirm, 0))
+        })
     }
 
     /// The matches of the whole set, if this side learns them.
@@ -132,7 +135,7 @@ pub(crate) fn play<'a>(
     let progress = PartProgress::new(reporter);
     let partitioned =
         PartitionedRun::agree(agreed, keys, Player::process(play_options.lanes), &mut run, rng)?;
-    reporter.phase(Phase::Parts, partitioned.count() as u64);
+    reporter.enter(RunPhase::Parts, partitioned.count() as u64);
     let mut run = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
     let played = partitioned.play(&mut run, play_options, &progress, rng);
     let played = played.and_then(|ledger| partitioned.confirm(&ledger, &mut run, reporter).map(|()| ledger));

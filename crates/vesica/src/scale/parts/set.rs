@@ -3,13 +3,13 @@
 use rand_core::CryptoRng;
 use vesica_encode::items::Split;
 use vesica_encode::items::{Items, Matches};
-use vesica_protocols::{Pending, Phase, Progress as _};
+use vesica_protocols::{Pending, Phase};
 use vesica_table::RowBitmap;
 
 use crate::scale::spool::{Matched, OnDisk, PartFiles, SpoolError};
 use crate::session::reporter::Reporter;
 use crate::session::{Agreed, SessionError};
-use crate::words::error::Error;
+use crate::words::error::{Error, RunPhase};
 use crate::words::parts::PartsError;
 
 /// The keys before the key of the run is known.
@@ -80,11 +80,11 @@ impl<'a> KeySet<'a> {
                 Ok(PartSet::InMemory { split, parts })
             }
             KeySet::OnDisk(OnDisk { keys, rows, items, plan }, reporter) => {
-                reporter.phase(Phase::Split, keys.rows());
+                reporter.enter(RunPhase::Split, keys.rows());
                 let block = plan.block(agreed.parts.count());
                 let on_progress = &mut |progress| reporter.bytes(progress);
                 let files = keys.split(key, agreed.parts, items, block, on_progress);
-                Ok(PartSet::OnDisk { files: files.map_err(|error| disk(Phase::Split, &error))?, rows })
+                Ok(PartSet::OnDisk { files: files.map_err(|error| disk(RunPhase::Split, &error))?, rows })
             }
             KeySet::Elsewhere => Ok(PartSet::Elsewhere),
         }
@@ -120,7 +120,9 @@ impl PartSet<'_> {
                 let (mut rows, mut items) = (RowBitmap::new(*rows), 0);
                 for (part, kept) in chosen.iter().enumerate() {
                     if let Kept::OnDisk(matched) = kept {
-                        files.mark(part, matched, &mut rows).map_err(|error| disk(Phase::Compare, &error))?;
+                        files
+                            .mark(part, matched, &mut rows)
+                            .map_err(|error| disk(RunPhase::Protocol(Phase::Compare), &error))?;
                         items += matched.items();
                     }
                 }
@@ -151,6 +153,6 @@ impl PartSet<'_> {
 }
 
 /// A failure of the temporary files.
-pub(super) fn disk(phase: Phase, error: &SpoolError) -> PartsError {
+pub(super) fn disk(phase: RunPhase, error: &SpoolError) -> PartsError {
     PartsError::Disk(Box::new(Error::spool(phase, error)))
 }

@@ -12,7 +12,7 @@ use vesica_encode::items::Split;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates, Width};
 use vesica_net::{Connection, NetError, NetEvent, Options, PartCall, memory};
 use vesica_protocols::testing::{Planted, planted_for, usual};
-use vesica_protocols::{Learns, Parameters, Phase, Role, Sizes};
+use vesica_protocols::{Learns, Parameters, Role, Sizes};
 use vesica_table::Dialect;
 
 use super::line::{RunConnection, Step, StepKind};
@@ -33,7 +33,7 @@ use crate::words::registry::{Entry, PROTOCOLS, Security};
 use crate::words::report::PartsReport;
 use crate::words::settings::{Choice, Settings};
 use crate::words::terms::Terms;
-use crate::{Error, local};
+use crate::{Error, RunPhase, local};
 
 mod bindings;
 mod broken;
@@ -83,7 +83,7 @@ impl End {
     }
 
     fn exit_code(&self) -> u8 {
-        Error::session(Phase::Parts, self.result.as_ref().unwrap_err()).kind.exit_code()
+        Error::session(RunPhase::Parts, self.result.as_ref().unwrap_err()).kind.exit_code()
     }
 }
 
@@ -134,7 +134,7 @@ fn side_of_any(
     let terms = Terms::new(role, settings, &["raw".to_owned()]);
     let agreed = session::agree(&mut run, &terms, settings.wanted(), items.len(), None);
     let result = agreed.and_then(|agreed| play(&agreed, items, run, links, &play_options));
-    End { result, report: reporter.end(Err(Error::interrupted(Phase::Parts))).report.parts }
+    End { result, report: reporter.end(Err(Error::interrupted(RunPhase::Parts))).report.parts }
 }
 
 /// Both sides; the links of the receiver, who makes the connections, may fail, and the sender may cheat.
@@ -638,7 +638,7 @@ fn more_parts_than_a_side_allows_are_refused_on_both_sides() {
     for (end, limiter) in ends.into_iter().zip(["the partner", "this side"]) {
         let error = PartsError::TooMany { count: 8, limiter, most: 7 };
         assert_eq!(end, Err(error.clone().into()));
-        assert_eq!(Error::session(Phase::Agree, &error.into()).kind.exit_code(), 77);
+        assert_eq!(Error::session(RunPhase::Agree, &error.into()).kind.exit_code(), 77);
     }
 }
 

@@ -15,7 +15,7 @@ use vesica_channel::codec::{CodecError, Reader};
 use vesica_net::PublicKey;
 use vesica_net::private_file::{self, PrivateFileError, Readers};
 use vesica_ot::base::cache::{BaseOtCache, CachedBaseOts};
-use vesica_protocols::{Phase, Role};
+use vesica_protocols::Role;
 use vesica_table::shown_path;
 use vesica_text::text;
 use zeroize::Zeroizing;
@@ -23,7 +23,7 @@ use zeroize::Zeroizing;
 use super::replacement::{self, Replacement};
 
 use crate::words::base_ots::{BaseOts, CacheState, Mark};
-use crate::words::error::{Error, Kind};
+use crate::words::error::{Error, Kind, RunPhase};
 
 const MAGIC: &[u8; 16] = b"vesica base OTs\n";
 const VERSION: u16 = 2;
@@ -200,7 +200,7 @@ impl CacheInUse {
             return Ok(());
         }
         file.write(&Stored { id, kept }).map_err(|error| Error {
-            phase: Phase::Write,
+            phase: RunPhase::Write,
             kind: Kind::Output,
             ..Error::usage(
                 text!("`[keep-base-ots {}]`: cannot be written: {}", shown_path(&file.path), error.to_string()),

@@ -5,11 +5,10 @@ use std::ops::ControlFlow;
 use vesica_crypto::hash::Oracle;
 use vesica_encode::items::{Encoding, Width};
 use vesica_encode::parts::Parts;
-use vesica_protocols::Phase;
 use vesica_table::{Input, KeySpec, RecordBatch, Request, RowSink, TableError};
 use vesica_text::{Text, text};
 
-use crate::words::error::Error;
+use crate::words::error::{Error, RunPhase};
 use crate::words::settings::Settings;
 
 /// The digests of the keys of a batch.
@@ -47,7 +46,7 @@ pub fn digests(
     };
     let rows = batch.num_rows();
     let mut taken = Taken { width, bytes: vec![0; rows * width.bytes()], present: vec![false; rows] };
-    let failed = |error: TableError| Error::table(Phase::Read, &error);
+    let failed = |error: TableError| Error::table(RunPhase::Read, &error);
     let input = Input::keep_batches(name, batch.schema(), vec![batch]).map_err(failed)?;
     let read = input.load_into(&request, &mut taken, &mut |_| ControlFlow::Continue(()));
     let counts = read.map_err(failed)?.report();

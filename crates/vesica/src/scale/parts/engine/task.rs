@@ -25,7 +25,7 @@ use super::ticket::Ticket;
 use crate::session::Agreed;
 use crate::session::links::{FromTask, Links};
 use crate::session::reporter::Reporter;
-use crate::words::error::{Error, Kind, Side};
+use crate::words::error::{Error, Kind, RunPhase, Side};
 use crate::words::parts::PartsError;
 use crate::words::settings::Settings;
 
@@ -120,7 +120,7 @@ impl Task {
         rng: &mut dyn CryptoRng,
     ) -> Played {
         let mut played = Played {
-            receipt: Err(Error::interrupted(Phase::Parts)),
+            receipt: Err(Error::interrupted(RunPhase::Parts)),
             attempts: 0,
             distinct: 0,
             sum: 0,
@@ -146,7 +146,7 @@ impl Task {
         let agreed = &ticket.agreed;
         let of = agreed.sizes.of(agreed.role()) as u64;
         let filled = agreed.parts.fill(part as usize, of, &mut items, rng);
-        filled.map_err(|error| Error::session(Phase::Parts, &PartsError::from(error).into()))?;
+        filled.map_err(|error| Error::session(RunPhase::Parts, &PartsError::from(error).into()))?;
         let partitioned = PartitionedRun { agreed, set: PartSet::One(items), job: ticket.job.clone() };
         let settings = Settings { threads: ticket.threads, timeout: ticket.silence, ..Settings::default() };
         let reporter = Reporter::new(agreed.role(), &settings, cancel, &|_| ());
@@ -169,7 +169,8 @@ impl Task {
         let seat = Seat { ticket: &ticket, part, table };
         let held = seat.play(&mut played.attempts, links, rng)?;
         if let (Some(Kept::Pending(pending)), PartSet::One(items)) = (held.kept, &partitioned.set) {
-            let failed = |error: ProtocolError| Error::session(Phase::Compare, &error.into());
+            let failed =
+                |error: ProtocolError| Error::session(RunPhase::Protocol(Phase::Compare), &error.into());
             played.matched = matched(items, pending.matches().map_err(failed)?.rows());
         }
         Ok(PartReceipt { part, receipt: held.receipt, matches: held.matches })
@@ -207,7 +208,7 @@ impl<'d> Seat<'d, '_> {
             };
             let again = is_broken(&error) && *attempts < tries && Instant::now() < until;
             if !again {
-                return Err(Error::session(Phase::Parts, &error));
+                return Err(Error::session(RunPhase::Parts, &error));
             }
             drop(channel);
             self.pause()?;
@@ -232,14 +233,14 @@ impl<'d> Seat<'d, '_> {
                 Err(NetError::Unreachable { last, .. }) if is_busy(&last) && Instant::now() < until => {}
                 // At a relay the partner is waited for as long as it takes.
                 Err(NetError::NobodyAtRelay { .. }) if Instant::now() < until => {}
-                Err(error) => return Err(Error::net(Phase::Connect, &error)),
+                Err(error) => return Err(Error::net(RunPhase::Connect, &error)),
             }
         }
     }
 
     fn pause(&self) -> Result<(), Error> {
         let cancel = &self.table.play_options.options.cancel;
-        cancel.sleep(PAUSE).map_err(|error| Error::session(Phase::Connect, &error.into()))
+        cancel.sleep(PAUSE).map_err(|error| Error::session(RunPhase::Connect, &error.into()))
     }
 }
 
@@ -290,13 +291,13 @@ fn matched(items: &Items, rows: &[u64]) -> Vec<u8> {
 fn round_over() -> Error {
     let remedy = "nothing has to be done: the part is played in another round if it has to be";
     let message = "the round of this part is over".into();
-    Error { side: Side::Both, phase: Phase::Parts, kind: Kind::Partner, message, remedy: remedy.into() }
+    Error { side: Side::Both, phase: RunPhase::Parts, kind: Kind::Partner, message, remedy: remedy.into() }
 }
 
 /// The engine has given a task what does not belong to its part.
 fn misplaced(message: impl Into<Text>) -> Error {
     let remedy = "give every part's rows to that part's task alone; {nothing was written here}";
-    Error { kind: Kind::Internal, phase: Phase::Parts, ..Error::usage(message, remedy) }
+    Error { kind: Kind::Internal, phase: RunPhase::Parts, ..Error::usage(message, remedy) }
 }
 
 fn ours(error: &ItemsError) -> Error {

@@ -385,7 +385,7 @@ fn what_does_not_go_together_with_an_engine_is_refused_before_the_partner_is_met
     ];
     for end in &ended {
         assert_eq!(code(end), 64, "{:?}", end.report.error);
-        assert_eq!(end.report.error.as_ref().unwrap().phase, Phase::Prepare);
+        assert_eq!(end.report.error.as_ref().unwrap().phase, RunPhase::Prepare);
     }
 }
 
