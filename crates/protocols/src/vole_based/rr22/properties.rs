@@ -129,7 +129,8 @@ fn masks_proofs_and_pads_take_the_value_the_item_and_w_and_differ() {
 
 #[test]
 fn flaw_a_semi_honest_pad_is_not_the_output_that_a_mask_is_cut_from() {
-    let parameters = Parameters { result: crate::ResultKind::Payload { bytes: 16 }, ..Parameters::default() };
+    let parameters =
+        Parameters { result: crate::results::ResultKind::Payload { bytes: 16 }, ..Parameters::default() };
     let items = planted_for(&parameters, 3, 3, 3, 1).receiver;
     let run = run(parameters);
     let hashes = Hashes::new(&run.context);
