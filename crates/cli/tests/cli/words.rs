@@ -71,6 +71,23 @@ fn joined(literal: &str) -> String {
     iter::once(first).chain(lines.map(|line| line.trim_start().to_owned())).collect()
 }
 
+/// What begins a call of each function that is written with `head` and whose first argument is the name of an option.
+fn takers_of_options(text: &str, head: &'static str) -> Vec<String> {
+    let heads = between(text, head, ")").filter_map(|head| head.split_once('('));
+    let takers = heads.filter(|(_, arguments)| arguments.trim_start().starts_with("option: &'static str"));
+    takers.map(|(name, _)| format!("{name}(")).collect()
+}
+
+/// The arguments of a call, given what stands behind its parenthesis.
+fn arguments(behind: &str) -> &str {
+    let mut depth = 0;
+    let end = behind.find(|letter| {
+        depth += i32::from(letter == '(') - i32::from(letter == ')');
+        depth < 0
+    });
+    &behind[..end.unwrap_or_default()]
+}
+
 /// Every source of these crates that is part of the product.
 fn of_libraries() -> impl Iterator<Item = (PathBuf, String)> {
     let crates = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
@@ -96,7 +113,7 @@ fn libraries_name_no_option_as_a_shell_does() {
 
 #[test]
 fn options_and_phrases_of_templates_exist() {
-    let (mut options, mut phrases) = (0, 0);
+    let (mut options, mut names, mut phrases) = (0, 0, 0);
     let completions =
         Command::new(env!("CARGO_BIN_EXE_vesica")).args(["completions", "fish"]).output().unwrap();
     let completions = String::from_utf8(completions.stdout).unwrap();
@@ -104,8 +121,19 @@ fn options_and_phrases_of_templates_exist() {
     let python = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/rust")).unwrap();
     let python =
         python.map(|file| file.unwrap().path()).map(|path| (path.clone(), fs::read_to_string(path).unwrap()));
-    for (path, text) in of_libraries().chain(python) {
-        for literal in literals(&text).into_iter().map(joined) {
+    let sources: Vec<_> = of_libraries().chain(python).collect();
+    let public: Vec<_> = sources.iter().flat_map(|(_, text)| takers_of_options(text, ") fn ")).collect();
+    for (path, text) in &sources {
+        let takers = ["Text::option(", "Text::option_with("].map(String::from).into_iter();
+        let mut takers: Vec<_> = takers.chain(takers_of_options(text, "fn ")).chain(public.clone()).collect();
+        takers.sort();
+        takers.dedup();
+        let calls = takers.iter().flat_map(|taker| text.split(&**taker).skip(1));
+        for name in calls.map(arguments).flat_map(literals).filter(|name| is_option(name)) {
+            assert!(known(name), "{}: `{name}`", path.display());
+            names += 1;
+        }
+        for literal in literals(text).into_iter().map(joined) {
             for option in between(&literal, "[", "]") {
                 let name = option.split(' ').next().unwrap_or_default();
                 if !is_option(name) {
@@ -124,6 +152,7 @@ fn options_and_phrases_of_templates_exist() {
         }
     }
     assert!(options > 150 && phrases > 50, "{options} options and {phrases} phrases are found");
+    assert!(names > 5, "{names} names of options are found");
 }
 
 /// A variant whose `Display` is its text has an arm of `text` of its own; the last arm asks `Display`.
