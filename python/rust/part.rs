@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use vesica::encode::items::Width;
 use vesica::parts::Parts;
 use vesica::parts::engine::{self, Played, Task};
+use vesica::text::Voice;
 use vesica::{Error, randomness};
 
 use crate::errors::{name, raise};
@@ -149,9 +150,10 @@ impl Rows {
         rows.distinct.append_value(played.distinct.cast_signed());
         rows.sum.append_value(played.sum);
         rows.attempts.append_value(played.attempts.into());
-        rows.failed.append_option(
-            receipt.err().map(|error| serde_json::to_string(error).unwrap_or_else(|_| name(error.kind))),
-        );
+        rows.failed.append_option(receipt.err().map(|error| {
+            let told = serde_json::to_string(&error.told_in(Voice::Python));
+            told.unwrap_or_else(|_| name(error.kind))
+        }));
         let mut batches = vec![rows.finish()?];
         let Ok(receipt) = receipt else { return Ok(batches) };
         for items in played.matched.chunks(BATCH * width) {

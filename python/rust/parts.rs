@@ -16,6 +16,7 @@ use vesica::parts::engine::{Engine, EngineJob, Outline, PartReceipt, Round, Roun
 use vesica::protocols::Role;
 use vesica::report::Event;
 use vesica::table::TableReport;
+use vesica::text::Voice;
 use vesica::{Error, RunPhase, caught, channel, randomness};
 
 use crate::errors::raise;
@@ -146,7 +147,7 @@ impl PartsRun {
             let started = Instant::now();
             let events = to.clone();
             let tell = move |event: &Event| {
-                if let Ok(line) = event.to_json_line(started) {
+                if let Ok(line) = event.told_in(Voice::Python).to_json_line(started) {
                     // The receiver is gone if the interpreter is ending.
                     drop(events.send(Message::Event(line)));
                 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use vesica::job::OnEvent;
 use vesica::report::Event;
+use vesica::text::Voice;
 use vesica::{Error, RunPhase, caught, channel};
 
 use crate::errors::raise;
@@ -65,7 +66,7 @@ pub(crate) fn play<T: Send + 'static>(
     let started = Instant::now();
     let body = move || {
         let tell = |event: &Event| {
-            let line = listened.then(|| event.to_json_line(started));
+            let line = listened.then(|| event.told_in(Voice::Python).to_json_line(started));
             if let Some(Ok(line)) = line {
                 // The receiver is gone if the interpreter is ending.
                 drop(sender.send(Message::Event(line)));

@@ -14,7 +14,7 @@ use vesica::results::Answer;
 use vesica::table::PayloadRows;
 use vesica::{channel, job};
 
-use crate::errors::raise;
+use crate::errors::{json, raise};
 
 /// Rows as Arrow record batches, for libraries with the Arrow PyCapsule interface.
 #[pyclass(frozen, module = "vesica")]
@@ -135,7 +135,7 @@ impl Outcome {
         let result = result.map_err(|error| raise(py, &error, Some(&full_report)))?;
         written.map_err(|error| raise(py, &error, Some(&full_report)))?;
         Ok(Outcome {
-            report: serde_json::to_string(&full_report).unwrap_or_default(),
+            report: json(&full_report).unwrap_or_default(),
             rows: result
                 .matches
                 .map(vesica::encode::items::Matches::into_rows)

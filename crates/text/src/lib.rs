@@ -269,6 +269,12 @@ impl Text {
         words
     }
 
+    /// This text as that place writes it, wherever it is read.
+    #[must_use]
+    pub fn told_in(&self, voice: Voice) -> Self {
+        Text::words(self.render(voice))
+    }
+
     /// The words for the command line, and for reports.
     pub fn shell(&self) -> String {
         self.render(Voice::Shell)
@@ -399,6 +405,7 @@ mod tests {
             assert_eq!(forms(&template.into()), expected, "{template}");
         }
         let odd = text!("[key {}]", "ID:\"UPC".to_owned());
+        assert_eq!(odd.told_in(Voice::Python).shell(), odd.render(Voice::Python));
         assert_eq!(forms(&odd), ["--key ID:\"UPC", "key=\"ID:\\\"UPC\"", "key: ID:\"UPC"]);
         let mut pair = Text::option_with("delimiter", "';'".into());
         assert_eq!(pair.value_of("delimiter"), Some("';'"));

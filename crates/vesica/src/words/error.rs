@@ -223,6 +223,13 @@ impl Error {
         format!("{message}\n  where: {side}, phase {}\n  what to do: {remedy}", self.phase.name())
     }
 
+    /// This error with its texts as that place writes them.
+    #[must_use]
+    pub fn told_in(&self, voice: Voice) -> Self {
+        let (message, remedy) = (self.message.told_in(voice), self.remedy.told_in(voice));
+        Error { message, remedy, ..self.clone() }
+    }
+
     /// For that audience.
     pub(crate) fn told(self, audience: Audience<'_>) -> Self {
         Error { message: self.message.told(audience), remedy: self.remedy.told(audience), ..self }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde::{Serialize, Serializer};
 use vesica_channel::Traffic;
-use vesica_text::Text;
+use vesica_text::{Text, Voice};
 
 use crate::words::error::{Error, RunPhase, shell};
 use crate::words::resources;
@@ -254,6 +254,16 @@ pub struct Versions {
     pub wire: u16,
 }
 
+impl Report {
+    /// This report with its texts as that place writes them; the command line's are in reports otherwise.
+    #[must_use]
+    pub fn told_in(&self, voice: Voice) -> Self {
+        let hints = self.hints.iter().map(|hint| hint.told_in(voice)).collect();
+        let error = self.error.as_ref().map(|error| error.told_in(voice));
+        Report { hints, error, ..self.clone() }
+    }
+}
+
 /// Texts in a report, as the command line shows them.
 fn shells<S: Serializer>(texts: &[Text], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(texts.iter().map(Text::shell))
@@ -335,6 +345,17 @@ pub enum Event {
 }
 
 impl Event {
+    /// This event with its texts as that place writes them; the command line's are in events otherwise.
+    #[must_use]
+    pub fn told_in(&self, voice: Voice) -> Self {
+        match self {
+            Event::Notice { message } => Event::Notice { message: message.told_in(voice) },
+            Event::Done { report } => Event::Done { report: Box::new(report.told_in(voice)) },
+            Event::Failed { report } => Event::Failed { report: Box::new(report.told_in(voice)) },
+            other => other.clone(),
+        }
+    }
+
     /// The event as a line of JSON with `t`, the seconds since the start; no line end.
     pub fn to_json_line(&self, started: Instant) -> Result<String, serde_json::Error> {
         json_line(self, started)
