@@ -21,8 +21,8 @@
 //! is the smallest item, so a match of it stands in the first slot. That wire, σ AND gates in all, says
 //! whether the first slot matches and holds 0.
 //!
-//! **Hashed items** have ℓ' = λ + ⌈log2 n(n - 1)/2⌉ bits for n = n_r + n_s: two items of one party must not look
-//! like a match either.
+//! **Hashed items** have ℓ' = λ + ⌈log2 (n_r + n_s)·(n_r + n_s - 1)/2⌉ bits: two items of one party must not
+//! look like a match either.
 
 pub mod few_layers;
 pub mod homomorphic;
