@@ -18,7 +18,7 @@ use crate::job::output_paths::Protected;
 use crate::scale::parts::{self, KeySet, Selected};
 use crate::scale::spool::{Keys, OnDisk};
 use crate::session::base_ots::file::CacheInUse;
-use crate::session::conversation::{AgreedOn, Conversation, Mine};
+use crate::session::conversation::{AgreedOn, Conversation, LocalOffer};
 use crate::session::deadline::Deadline;
 use crate::session::local_state::{LocalState, pad, prepare};
 use crate::session::met::Met;
@@ -190,8 +190,8 @@ pub(crate) fn converse(
     rng: &mut dyn CryptoRng,
 ) -> Result<RunResult, Error> {
     let (items, memory) = (set.len(), set.memory(terms.role(), settings, reporter.rows()));
-    let mine = Mine { settings, terms, my_key: local.my_key, items, memory };
-    let conversation = Conversation::agree(met, &mine, reporter)?;
+    let offer = LocalOffer { settings, terms, my_key: local.my_key, items, memory };
+    let conversation = Conversation::agree(met, &offer, reporter)?;
     let in_parts = conversation.agreed().parts != Parts::ONE;
     match set {
         Set::InMemory(items, _) if in_parts => {

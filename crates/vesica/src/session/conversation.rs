@@ -21,7 +21,7 @@ use crate::words::settings::Settings;
 use crate::words::terms::Terms;
 
 /// What this side asks for, and what it has.
-pub(crate) struct Mine<'a> {
+pub(crate) struct LocalOffer<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) terms: &'a Terms,
     pub(crate) my_key: Option<PublicKey>,
@@ -59,7 +59,7 @@ pub(crate) struct Confirmed<'r, 'i> {
     reporter: &'r Reporter<'r>,
 }
 
-impl Mine<'_> {
+impl LocalOffer<'_> {
     /// How many parts this side needs, where the run can have several.
     fn parts(&self, can_meet_again: bool, sizes: Sizes, costs: CostsOfPart<'_>) -> u32 {
         let can_split =
@@ -74,23 +74,23 @@ impl Mine<'_> {
 impl<'r> Conversation<'r, AgreedOn> {
     /// Agrees with a partner that was met on terms, sizes and parts. A run that takes more memory than this side has is
     /// declined.
-    pub(crate) fn agree(met: Met, mine: &Mine<'_>, reporter: &'r Reporter<'r>) -> Result<Self, Error> {
+    pub(crate) fn agree(met: Met, local: &LocalOffer<'_>, reporter: &'r Reporter<'r>) -> Result<Self, Error> {
         let Met { mut channel, links } = met;
         channel.cancel_on(reporter.cancel);
         reporter.connected(&channel);
         reporter.enter(RunPhase::Agree, 0);
-        let demand = |sizes: Sizes, costs: CostsOfPart<'_>| mine.parts(links.is_some(), sizes, costs);
-        let (wanted, size) = (mine.settings.wanted(), (mine.items, &demand as _));
-        let agreed = agree_on_demand(&mut channel, mine.terms, wanted, size, mine.my_key.as_ref());
+        let demand = |sizes: Sizes, costs: CostsOfPart<'_>| local.parts(links.is_some(), sizes, costs);
+        let (wanted, size) = (local.settings.wanted(), (local.items, &demand as _));
+        let agreed = agree_on_demand(&mut channel, local.terms, wanted, size, local.my_key.as_ref());
         reporter.transcript(&channel);
         let failed = |error: SessionError| Error::session(RunPhase::Agree, &error);
         let agreed = agreed.map_err(failed)?;
-        reporter.agreed(&agreed, mine.terms);
+        reporter.agreed(&agreed, local.terms);
         let costs = agreed.costs();
-        let lanes = mine.memory.lanes(&costs, mine.settings.threads());
-        reporter.memory_bound(mine.memory.needed(&costs, lanes));
-        let least = mine.memory.needed(&costs, 1);
-        agreed.check_memory(least, mine.memory.limit(), &mut channel).map_err(failed)?;
+        let lanes = local.memory.lanes(&costs, local.settings.threads());
+        reporter.memory_bound(local.memory.needed(&costs, lanes));
+        let least = local.memory.needed(&costs, 1);
+        agreed.check_memory(least, local.memory.limit(), &mut channel).map_err(failed)?;
         Ok(Conversation { channel, links, reporter, state: AgreedOn { agreed, lanes } })
     }
 

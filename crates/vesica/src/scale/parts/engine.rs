@@ -44,7 +44,7 @@ use super::partitioned::PartitionedRun;
 use super::rounds::{Attempt, Ledger};
 use super::set::KeySet;
 use super::toss::Player;
-use crate::session::conversation::{Conversation, Mine};
+use crate::session::conversation::{Conversation, LocalOffer};
 use crate::session::deadline::Deadline;
 use crate::session::links::NoLinks;
 use crate::session::local_state::{LocalState, padded, prepare};
@@ -233,8 +233,8 @@ impl Driver<'_> {
             result: settings.result.kind(),
             budget: settings.memory,
         };
-        let mine = Mine { settings, terms, my_key, items, memory };
-        let (agreed, _, mut channel, links) = Conversation::agree(met, &mine, reporter)?.release();
+        let offer = LocalOffer { settings, terms, my_key, items, memory };
+        let (agreed, _, mut channel, links) = Conversation::agree(met, &offer, reporter)?.release();
         let run = &mut channel;
         let player = Player::engine(self.slots);
         let partitioned = PartitionedRun::agree(&agreed, KeySet::Elsewhere, player, run, rng);
