@@ -81,7 +81,7 @@ pub fn gzip(input: &mut Vec<u8>, rng: &mut StdRng) {
     inside(input, rng, unpack, |text| gzip_member(text, effort));
 }
 
-/// The same for a Zstandard file.
+/// Reads the bytes after the first two as a Zstandard file, and changes its content. If they are none, changes the bytes.
 pub fn zstd(input: &mut Vec<u8>, rng: &mut StdRng) {
     let level = rng.random_range(1..=9);
     let unpack = |packed: &mut dyn Read, text: &mut Vec<u8>| {

@@ -46,7 +46,7 @@ def joined(mine: Columns, theirs: Columns) -> Columns:
 
 
 def table(kind: str, columns: Columns) -> Any:
-    """The same table as an object of that kind."""
+    """The table as an object of that kind."""
     arrow = pyarrow.table(columns)
     if kind == "pandas":
         return pandas.DataFrame(columns)

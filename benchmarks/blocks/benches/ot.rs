@@ -34,7 +34,7 @@ fn deal(count: usize) -> (Vec<[Block; 2]>, [Block; 4], Vec<Block>) {
     (pairs, choices, chosen)
 }
 
-/// The same for an extension of 128 columns: both strings, Δ, the chosen strings.
+/// Base OTs of an extension of 128 columns: both strings, Δ, the chosen strings.
 fn deal_columns() -> ([[Block; 2]; 128], Block, [Block; 128]) {
     let (pairs, [delta, ..], chosen) = deal(128);
     (std::array::from_fn(|i| pairs[i]), delta, std::array::from_fn(|i| chosen[i]))

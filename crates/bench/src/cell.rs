@@ -293,7 +293,7 @@ impl Link {
     /// Without any limit.
     pub const UNLIMITED: Link = Link { megabits_per_s: None, round_trip_ms: 0.0 };
 
-    /// The same for the channel.
+    /// The network as the channel takes it.
     pub fn network(&self) -> shaped::Network {
         shaped::Network {
             bandwidth_bits_per_s: self.megabits_per_s.map(|megabits| (megabits * 1e6) as u64),

@@ -35,7 +35,7 @@ pub fn transports(cancel: &CancelToken) -> (Transport, Transport) {
     transports_with_room(cancel, 0)
 }
 
-/// The same; so many bytes more may wait.
+/// As [`transports`]; so many bytes more may wait.
 pub(crate) fn transports_with_room(cancel: &CancelToken, more: usize) -> (Transport, Transport) {
     let queue = || FrameQueue::new(BOUND + more);
     let shared = Shared::new([queue(), queue()], cancel);

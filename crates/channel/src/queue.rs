@@ -81,7 +81,7 @@ impl FrameQueue {
         }
     }
 
-    /// The same with a bound of its own while the consumer is blocked: for tests, which have less memory.
+    /// As [`new`](Self::new), with a bound of its own while the consumer is blocked: for tests, which have less memory.
     pub fn with_bounds(bound: usize, lifted_bound: usize) -> Self {
         Self { lifted_bound, ..Self::new(bound) }
     }

@@ -83,7 +83,7 @@ pub fn pair(network: Network) -> (Stream, Stream) {
     pair_under(&CancelToken::new(), network)
 }
 
-/// The same; cancelling the token ends the conversation.
+/// As [`pair`]; cancelling the token ends the conversation.
 pub fn pair_under(cancel: &CancelToken, network: Network) -> (Stream, Stream) {
     let links = [(); 2].map(|()| Arc::new(Mutex::new(DelayLine::new(network, Instant::now()))));
     let (one, two) =

@@ -64,7 +64,7 @@ pub fn pair(tap: impl FnMut(Direction, Frame) -> Vec<Frame> + Send + 'static) ->
     pair_under(&CancelToken::new(), tap)
 }
 
-/// The same; cancelling the token ends the conversation.
+/// As [`pair`]; cancelling the token ends the conversation.
 pub fn pair_under(
     cancel: &CancelToken,
     tap: impl FnMut(Direction, Frame) -> Vec<Frame> + Send + 'static,

@@ -236,7 +236,7 @@ fn a_listener_that_ends_the_connection_before_its_first_message_is_tried_again()
     assert_eq!(told.iter().collect::<Vec<_>>(), vec![RetryReason::LeftEarly; 2]);
 }
 
-/// The same from the other side: a partner that goes before its first message is waited for again.
+/// A listener waits again for a partner that goes before its first message.
 #[test]
 fn a_caller_that_ends_the_connection_before_its_first_message_is_waited_for_again() {
     let listener = Listener::meeting(None, b"here", options(PATIENCE));

@@ -92,7 +92,7 @@ mod tests {
             BlockName { block: 6, ..NAME },
             BlockName { last: true, ..NAME },
             BlockName { label: Label::new("other"), ..NAME },
-            // The same bytes of the nonce, in other fields.
+            // Equal bytes of the nonce, in other fields.
             BlockName { bucket: 0, block: (5 << 32) + 3, ..NAME },
         ];
         assert!(others.iter().all(|name| cipher(1).open(*name, &mut sealed.clone()).is_none()));

@@ -118,7 +118,7 @@ fn sorting(rows: u64, width: Width) -> Result<f64, Box<dyn Error>> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// The same table in Parquet, row groups of 2^18 rows, text without dictionaries.
+/// The table in Parquet, row groups of 2^18 rows, text without dictionaries.
 fn parquet(rows: u64, file: File) -> Result<(), Box<dyn Error>> {
     let properties =
         WriterProperties::builder().set_compression(Compression::SNAPPY).set_dictionary_enabled(false);

@@ -70,7 +70,7 @@ impl std::fmt::Debug for Attached {
     }
 }
 
-/// The same by rows, while they are read.
+/// What goes with the rows, while they are read.
 #[derive(Debug)]
 pub(crate) enum Carried {
     Nothing,

@@ -253,7 +253,7 @@ impl Collector {
         }
     }
 
-    /// The same for keys of one column. Keys that [`Rule::is_canonical`] accepts are hashed in their blocks,
+    /// Takes rows whose keys have one column. Keys that [`Rule::is_canonical`] accepts are hashed in their blocks,
     /// all together. All other keys go one by one.
     fn in_blocks<'v>(
         &mut self,

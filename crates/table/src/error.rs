@@ -92,7 +92,7 @@ pub enum Syntax {
     OtherwiseSeparated {
         /// The delimiter in words.
         name: &'static str,
-        /// The same as an option takes it.
+        /// The delimiter as an option takes it.
         delimiter: Delimiter,
     },
     /// A carriage return that ends no line.

@@ -109,7 +109,7 @@ impl Input {
         Ok(Input { id, ..input })
     }
 
-    /// The same input with another dialect for text. It has no effect on other formats.
+    /// This input with another dialect for text. It has no effect on other formats.
     pub fn with_dialect(self, dialect: Dialect) -> Result<Input, TableError> {
         match dialect.fault() {
             Some(what) => Err(TableError::Dialect { file: self.name, what }),
@@ -127,7 +127,7 @@ impl Input {
         Input::copy(name, from, &|| true, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// The same for a stream that may have nothing to read for a while; `readable` tells.
+    /// Copies a stream that may have nothing to read for a while; `readable` tells.
     fn copy(
         name: &str,
         from: &mut dyn Read,

@@ -85,7 +85,7 @@ impl Output {
         Format::of_row(&self.path, input)
     }
 
-    /// The same, for a result that must not replace an earlier one: if there is one when it is complete, that is an error.
+    /// This output for a result that must not replace an earlier one: if there is one when it is complete, that is an error.
     #[must_use]
     pub fn never_replacing(self) -> Self {
         match self.target {

@@ -54,7 +54,7 @@ impl Input {
         self.load_unless(request, &mut |_| ControlFlow::Continue(()), on_progress)
     }
 
-    /// The same, unless `on_rows`, called before all rows with their approximate number (0 if unknown), ends it.
+    /// As [`load`](Self::load), unless `on_rows`, called before all rows with their approximate number (0 if unknown), ends it.
     pub fn load_unless(
         self,
         request: &Request,
@@ -181,7 +181,7 @@ impl Table {
         self.report
     }
 
-    /// The same table with the counts that whoever took its keys has found.
+    /// This table with the counts that whoever took its keys has found.
     #[must_use]
     pub fn with_counts(self, items: u64, duplicates: u64) -> Self {
         let report = TableReport { items, duplicates, ..self.report };
@@ -211,14 +211,14 @@ impl Table {
         self.input.format()
     }
 
-    /// The same table, whose matching rows get one more column: their match numbers, in the order of the
+    /// This table, whose matching rows get one more column: their match numbers, in the order of the
     /// rows.
     #[must_use]
     pub fn with_numbers(self, numbers: Option<Vec<u64>>) -> Self {
         Table { numbers, ..self }
     }
 
-    /// The same table, whose matching rows get the partner's columns too. A column whose name the table has already ends
+    /// This table, whose matching rows get the partner's columns too. A column whose name the table has already ends
     /// in `_partner`.
     #[must_use]
     pub fn with_payload(self, payload: Option<PayloadRows>) -> Self {

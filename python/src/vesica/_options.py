@@ -143,7 +143,7 @@ class ReadOptions(TypedDict, total=False):
 
 
 class PairReadOptions(TypedDict, total=False):
-    """The same for two tables: one value for both, or a tuple of two."""
+    """How two tables are read: one value for both, or a tuple of two."""
 
     delimiter: str | tuple[str | None, str | None] | None
     """What separates fields."""
@@ -154,7 +154,7 @@ class PairReadOptions(TypedDict, total=False):
 
 
 class PartyOptions(RunOptions, ReadOptions, total=False):
-    """The same for one of two parties, and how it meets the other."""
+    """Options of one of two parties, and how it meets the other."""
 
     listen: str | None
     """Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every IPv4 address here."""

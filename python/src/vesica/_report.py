@@ -239,7 +239,7 @@ class Report:
 
     @property
     def wire(self) -> Bytes:
-        """The same with frames, heartbeats and TLS."""
+        """Bytes that went over the wire: payload, frames, heartbeats and TLS."""
         return _fields(Bytes, self._data["bytes"]["wire"])  # type: ignore[no-any-return]
 
     @property

@@ -96,7 +96,7 @@ class _Call:
         return self.read
 
     def read_pair(self, receiver: Any, sender: Any) -> list[dict[str, Any]]:
-        """The same for two tables: one value for both, or a tuple."""
+        """How two tables are read: one value for both, or a tuple."""
         sides = []
         for side in range(2):
             read = {name: value[side] if isinstance(value, tuple) else value for name, value in self.read.items()}

@@ -65,7 +65,7 @@ def expected(rows: int, common: int) -> list[int]:
 
 
 def text(owner: str, rows: int, common: int) -> str:
-    """The same table as CSV, for the program."""
+    """The table of a party as CSV, for the program."""
     lines = ["id,mail"]
     for i in range(rows):
         mail = f"{owner}{i}@example.org"

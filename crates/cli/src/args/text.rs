@@ -25,7 +25,7 @@ impl TextOptions {
     }
 }
 
-/// The same for two tables.
+/// How two tables of text are read.
 #[derive(Args, Clone, Copy)]
 #[command(next_help_heading = "Text that is not comma-separated UTF-8 with a header")]
 pub(crate) struct TextPair {

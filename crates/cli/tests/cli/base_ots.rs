@@ -22,7 +22,7 @@ fn run(scene: &Scene, protocol: &str, keep: [bool; 2], words: [&str; 2]) -> [ser
     run_at(scene, protocol, "128", keep, words)
 }
 
-/// The same at a level.
+/// A run of both sides at a level.
 #[track_caller]
 fn run_at(
     scene: &Scene,

@@ -69,7 +69,7 @@ impl Scene {
         Party::new(program(self.folder.path(), args))
     }
 
-    /// The same for a command that starts it in a way of its own.
+    /// Starts the program by a command that does so in a way of its own.
     pub(crate) fn start_as(&self, mut command: Command, args: &[&str]) -> Party {
         Party::new(in_scene(command.args(args), self.folder.path()))
     }
@@ -254,7 +254,7 @@ impl Party {
         self.end_with(stdout)
     }
 
-    /// The same, and nobody reads its standard output, which stays open.
+    /// Waits for the end while nobody reads its standard output, which stays open.
     pub(crate) fn end_unread(self) -> Ended {
         self.end_with(None)
     }

@@ -101,7 +101,7 @@ impl Bell {
         self.dress(Command::new(env::current_exe().unwrap()), step)
     }
 
-    /// The same for one that is to hear a SIGHUP, though whoever runs the tests may have it ignored.
+    /// A command that is to hear a SIGHUP, though whoever runs the tests may have it ignored.
     pub(crate) fn command_that_hears(&self, step: &str) -> Command {
         let mut command = Command::new("env");
         command.arg("--default-signal=HUP").arg(env::current_exe().unwrap());

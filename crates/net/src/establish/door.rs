@@ -103,7 +103,7 @@ impl Visitors {
         Self::with_seats(SEATS)
     }
 
-    /// The same with so many seats.
+    /// At most so many visitors, and half of the descriptors.
     pub(crate) fn with_seats(most: usize) -> Self {
         let descriptors = system::most_descriptors().unwrap_or(u64::MAX);
         let seats = usize::try_from(descriptors / 2).unwrap_or(usize::MAX);

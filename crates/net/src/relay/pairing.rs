@@ -26,7 +26,7 @@ pub(super) struct Ends {
 }
 
 impl Ends {
-    /// The same as the partner says it.
+    /// These ends as the partner says them.
     fn partners(self) -> Self {
         Self { from: self.to, to: self.from, ..self }
     }

@@ -296,7 +296,7 @@ impl Relay<'_> {
         }
     }
 
-    /// The same ends, if a stream may have them.
+    /// These ends, if a stream may have them.
     fn served(&self, ends: Ends) -> Result<Ends, Refusal> {
         match ends.from != ends.to {
             true if self.pairing.allows(&ends.to) => Ok(ends),

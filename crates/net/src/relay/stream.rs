@@ -40,7 +40,7 @@ impl Stream {
         Self { number, ends, part: 0, run_key: None, socket, tls: Mutex::new(Some(tls)), meeting, ended }
     }
 
-    /// The same of a part.
+    /// This stream as one of a part.
     pub(super) fn of_part(self, part: u32, run_key: RunKey) -> Self {
         Self { part, run_key: Some(run_key), ..self }
     }

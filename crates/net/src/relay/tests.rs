@@ -282,7 +282,7 @@ fn strangers_do_not_pair() {
     });
     relay.end();
     let relay = Running::start(&[one, two, three], |_| ());
-    // The same label is not enough: under that of one and two, one names two, three names one, and two names three.
+    // A label in common is not enough: under that of one and two, one names two, three names one, and two names three.
     let label = Label::of_run(one.public_key(), two.public_key(), "");
     let mut streams = [(one, two), (three, one), (two, three)].map(|(party, partner)| {
         let mut raw = Raw::new(&relay, party);
@@ -363,7 +363,7 @@ fn bytes_behind_the_handover_stay_in_the_socket() {
     );
 }
 
-/// The same at the relay: a party whose first bytes come with its close_notify.
+/// A party's first bytes come with its close_notify, and the relay hands both on.
 #[test]
 fn bytes_behind_a_partys_close_notify_go_to_the_partner() {
     let (one, two) = (identity(), identity());

@@ -267,7 +267,7 @@ fn an_offline_phase_serves_its_other_half_alone() {
     let (rows, sent) = online(receiver, sender);
     assert_eq!(rows.unwrap(), sets.receiver_rows);
     sent.unwrap();
-    // The same session, and randomness, with another number of items agreed: another context, another id.
+    // One session and one randomness, with another number of items agreed: another context, another id.
     let (few, _) = offline(&sets);
     let (receiver, _) = offline(&sets);
     let (_, foreign) = offline(&super::sets(31, 40, 17));

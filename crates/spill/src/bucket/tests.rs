@@ -160,7 +160,7 @@ fn a_file_cut_short_is_noticed() {
     }
 }
 
-/// The same blocks under one key must never be the same bytes, and no planted value may be among them.
+/// Equal blocks under one key must never be equal bytes, and no planted value may be among them.
 #[test]
 fn the_file_shows_nothing_that_was_stored() {
     let (folder, spill) = spill();

@@ -147,7 +147,7 @@ fn payloads_keep_nulls_quotes_and_line_ends() {
     let some = |text: &str| Some(text.to_owned());
     let expected = [[some("Zürich"), some("two\r\nlines")], [None, some("\"x\", y")]];
     assert_eq!(fields(file, &payload(&["city", "note"], 64)), expected);
-    // The same of a table in another encoding.
+    // A table in another encoding.
     let latin = [&b"k,city\na,Z\xfcrich\n"[..]].concat();
     let dialect = crate::Dialect { encoding: Some("latin1".parse().unwrap()), ..Default::default() };
     let input = input(&latin).unwrap().with_dialect(dialect).unwrap();

@@ -20,7 +20,7 @@ use parquet::schema::types::{SchemaDescriptor, Type, TypePtr};
 
 use crate::input::Units;
 
-/// The same file under its plain schema.
+/// What the file says of itself, under its plain schema.
 pub(super) fn plain(metadata: &ParquetMetaData) -> Result<ParquetMetaData, ParquetError> {
     let file = metadata.file_metadata();
     let schema = Arc::new(SchemaDescriptor::new(Arc::new(bare(file.schema())?)));

@@ -33,7 +33,7 @@ impl Rule {
     pub(crate) fn is_canonical(self, classes: &CharClasses, bytes: &[u8]) -> bool {
         let Some(last) = bytes.len().checked_sub(1) else { return false };
         let all = u64::MAX >> (BLOCK - bytes.len());
-        // The same conditions as in `check`, for visible characters and a short address.
+        // The conditions of `check`, for visible characters and a short address.
         let is_address = || {
             let at = classes.ats.trailing_zeros() as usize;
             classes.visible == all && classes.ats.is_power_of_two() && 0 < at && at < last

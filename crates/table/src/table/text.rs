@@ -279,7 +279,7 @@ impl<'a> Csv<'a> {
         }
     }
 
-    /// The same with the names of its columns.
+    /// This table with the names of its columns.
     fn named(mut self) -> Result<Self, TableError> {
         let columns = self.records.columns();
         self.names = match self.records.source().charset() {

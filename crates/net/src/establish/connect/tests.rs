@@ -45,7 +45,7 @@ impl Parties {
         connect(&route, Some(tls), &opener, &|| true, &mut rng, on_event).map(Option::unwrap)
     }
 
-    /// The same, at these addresses.
+    /// Seeks the partner at these addresses.
     fn seek_at(&self, addresses: &[SocketAddr], silence: Duration) -> Result<Connection, NetError> {
         self.seek(&names(addresses), &options(silence), HANDSHAKE_LIMIT, &mut |_| ())
     }
