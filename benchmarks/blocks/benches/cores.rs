@@ -21,7 +21,7 @@ use vesica::channel::{CancelToken, Channel, ChannelError, Frame, Kind, Stream};
 use vesica::encode::items::{Encoding, Items, Split, Width};
 use vesica::encode::parts::Parts;
 use vesica::protocols::registry::{self, Entry};
-use vesica::protocols::{Ctx, Parameters, Role, Security, Sizes};
+use vesica::protocols::{Ctx, Parameters, Phase, Progress, Role, Security, Sizes};
 use vesica::resources::cpu_seconds;
 use vesica::table::{Input, KeySpec, Request, Table};
 use vesica_crypto::join::join;
@@ -71,12 +71,22 @@ fn measure(
     threads: &[usize],
     mut work: impl FnMut(usize) -> Result<(), Failed>,
 ) -> Result<(), Failed> {
+    measure_phases(what, threads, |threads| work(threads).map(|()| Vec::new()))
+}
+
+/// As [`measure`], for work that tells how long each of its phases took.
+fn measure_phases(
+    what: &str,
+    threads: &[usize],
+    mut work: impl FnMut(usize) -> Result<Vec<(Phase, Duration)>, Failed>,
+) -> Result<(), Failed> {
     let mut times: Vec<Vec<(f64, f64)>> = vec![Vec::new(); threads.len()];
+    let mut phases: Vec<Vec<(Phase, Duration)>> = vec![Vec::new(); threads.len()];
     // The first run also warms up.
     for run in 0..=RUNS {
-        for (threads, times) in threads.iter().zip(&mut times) {
+        for ((threads, times), phases) in threads.iter().zip(&mut times).zip(&mut phases) {
             let (started, cpu) = (Instant::now(), cpu_seconds());
-            work(*threads)?;
+            *phases = work(*threads)?;
             if run > 0 {
                 times.push((started.elapsed().as_secs_f64(), cpu_seconds() - cpu));
             }
@@ -91,6 +101,13 @@ fn measure(
     for (threads, (wall, cpu)) in threads.iter().zip(&medians) {
         let (gain, more) = (medians[0].0 / wall, cpu / medians[0].1);
         println!("| {what} | {threads} | {wall:.3} | {cpu:.3} | {gain:.2} | {more:.2} |");
+    }
+    // Of the last run.
+    for (at, (phase, one)) in phases[0].iter().enumerate() {
+        for (threads, phases) in threads.iter().zip(&phases) {
+            let wall = phases.get(at).map_or(0.0, |(_, wall)| wall.as_secs_f64());
+            println!("| – {phase} | {threads} | {wall:.3} | | {:.2} | |", one.as_secs_f64() / wall);
+        }
     }
     Ok(())
 }
@@ -119,10 +136,11 @@ fn phases(rows: usize, threads: &[usize], asked: &impl Fn(&str) -> bool) -> Resu
         let tables: Vec<(Table, Items)> =
             threads.iter().map(|threads| load(*threads)).collect::<Result<_, _>>()?;
         for every in [2, 1000] {
+            let items = &tables[0].1;
+            let matches = items.matches((0..items.len()).step_by(every));
             measure(&format!("write a row in {every}, {rows} rows"), threads, |wanted| {
                 let at = threads.iter().position(|threads| *threads == wanted).unwrap_or(0);
-                let (table, items) = &tables[at];
-                let matches = items.matches((0..items.len()).step_by(every));
+                let (table, _) = &tables[at];
                 Ok(table.select(&matches, &mut std::io::sink(), &mut |_| ControlFlow::Continue(()))?)
             })?;
         }
@@ -176,6 +194,42 @@ fn csv(rows: usize) -> Result<tempfile::NamedTempFile, Failed> {
 fn frame(rows: usize) -> Result<RecordBatch, Failed> {
     let mails = StringArray::from_iter_values((0..rows).map(address));
     Ok(RecordBatch::try_from_iter([("email", Arc::new(mails) as _)])?)
+}
+
+/// Hears how long each phase of a role takes, in the order in which they first begin.
+#[derive(Default)]
+struct Watch(Mutex<Vec<(Phase, Duration, Option<Instant>)>>);
+
+impl Watch {
+    fn phases(&self) -> Vec<(Phase, Duration)> {
+        self.begin(None);
+        let phases = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        phases.iter().map(|(phase, wall, _)| (*phase, *wall)).collect()
+    }
+
+    fn begin(&self, phase: Option<Phase>) {
+        let mut phases = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, wall, since) in phases.iter_mut() {
+            *wall += since.take().map_or(Duration::ZERO, |since| since.elapsed());
+        }
+        let Some(phase) = phase else { return };
+        let at = phases.iter().position(|(known, ..)| *known == phase);
+        let at = at.unwrap_or_else(|| {
+            phases.push((phase, Duration::ZERO, None));
+            phases.len() - 1
+        });
+        phases[at].2 = Some(Instant::now());
+    }
+}
+
+impl Progress for Watch {
+    fn phase(&self, phase: Phase, _: u64) {
+        self.begin(Some(phase));
+    }
+    fn advance(&self, _: u64) {}
+    fn cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// Keeps a copy of the payloads that are taken.
@@ -255,20 +309,23 @@ impl Control for Nobody {
 /// Both roles of a protocol, each alone.
 fn roles(entry: &'static Entry, security: Security, size: usize, threads: &[usize]) -> Result<(), Failed> {
     let names = |from: usize| (from..from + size).map(address).collect::<Vec<_>>();
-    let mine = Items::of_keys(Width::Digest128, &names(0))?;
-    let theirs = Items::of_keys(Width::Digest128, &names(size / 2))?;
     let parameters = Parameters { security, ..Parameters::default() };
+    let Encoding::Digest(width) = parameters.encoding() else { return Err("items are digests".into()) };
+    let [mine, theirs] = [0, size / 2].map(|from| Items::of_keys(width, &names(from)));
+    let (mine, theirs) = (mine?, theirs?);
     let sizes = Sizes { receiver: size, sender: size };
-    let play = |role: Role, mut channel: Stream, threads: usize| -> Result<(), Failed> {
+    let play = |role: Role, mut channel: Stream, threads: usize| -> Result<Vec<(Phase, Duration)>, Failed> {
+        let watch = Watch::default();
         let mut rng = Prg::from_seed([role as u8 + 1; 16]);
         let mut run = entry.run(&[3; 32], sizes, parameters);
-        run.threads = threads;
+        (run.threads, run.progress) = (threads, &watch);
         let ctx = &mut Ctx::new(&run, &mut channel, &mut rng);
         match role {
             Role::Receiver => drop(entry.receive(ctx, &mine)?.finish()?),
             Role::Sender => drop(entry.send(ctx, &theirs)?),
         }
-        Ok(channel.flush()?)
+        channel.flush()?;
+        Ok(watch.phases())
     };
     let heard: [Arc<Mutex<Vec<Vec<u8>>>>; 2] = Default::default();
     let (one, two) = memory::transports(&CancelToken::new());
@@ -278,7 +335,8 @@ fn roles(entry: &'static Entry, security: Security, size: usize, threads: &[usiz
     };
     let (here, there) = (record(one, &heard[0]), record(two, &heard[1]));
     std::thread::scope(|scope| {
-        let sender = scope.spawn(|| play(Role::Sender, there, 1).map_err(|error| error.to_string()));
+        let sender =
+            scope.spawn(|| play(Role::Sender, there, 1).map(drop).map_err(|error| error.to_string()));
         play(Role::Receiver, here, 1)?;
         sender.join().map_err(|_| "the sender panicked")??;
         Ok::<(), Failed>(())
@@ -287,7 +345,7 @@ fn roles(entry: &'static Entry, security: Security, size: usize, threads: &[usiz
         let heard = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
         let payloads = Arc::new(heard);
         let what = format!("{} {}, {size} keys, {role}", entry.name, security.name());
-        measure(&what, threads, |threads| {
+        measure_phases(&what, threads, |threads| {
             let left = payloads.iter().map(Vec::len).sum();
             let incoming = Box::new(Recording { payloads: payloads.clone(), next: 0, left });
             let (outgoing, control) = (Box::new(Nobody), Arc::new(Nobody));

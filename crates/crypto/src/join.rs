@@ -144,8 +144,12 @@ where
 /// The low 96 bits of a tag, above 32 bits for its number in the list or the number of its item.
 type Record = u128;
 
-/// Where a thread writes its records of a bucket, and the high bits of their tags.
-type Place<'a> = (std::slice::IterMut<'a, Record>, std::slice::IterMut<'a, u32>);
+/// Where a thread writes its records of each bucket, and the high bits of their tags.
+#[derive(Default)]
+struct Places<'a> {
+    records: Vec<std::slice::IterMut<'a, Record>>,
+    high: Vec<std::slice::IterMut<'a, u32>>,
+}
 
 /// A list of tags partitioned by some of their bits; each bucket keeps the order of the list.
 struct Buckets {
@@ -188,7 +192,7 @@ impl Buckets {
         let mut records = large_vec(0, tags.count());
         let mut high = large_vec(0, if is_high { tags.count() } else { 0 });
         let (mut ends, mut sum) = (Vec::with_capacity(buckets), 0);
-        let mut places: Vec<Vec<Place<'_>>> = shares.iter().map(|_| Vec::with_capacity(buckets)).collect();
+        let mut places: Vec<Places<'_>> = shares.iter().map(|_| Places::default()).collect();
         let (mut records_left, mut high_left) = (&mut records[..], &mut high[..]);
         for bucket in 0..buckets {
             for ((_, counts), places) in counts.iter().zip(&mut places) {
@@ -196,22 +200,24 @@ impl Buckets {
                 sum += count;
                 let (here, left) = std::mem::take(&mut records_left).split_at_mut(count);
                 records_left = left;
-                let (high_here, left) =
-                    std::mem::take(&mut high_left).split_at_mut(if is_high { count } else { 0 });
-                high_left = left;
-                places.push((here.iter_mut(), high_here.iter_mut()));
+                places.records.push(here.iter_mut());
+                if is_high {
+                    let (here, left) = std::mem::take(&mut high_left).split_at_mut(count);
+                    high_left = left;
+                    places.high.push(here.iter_mut());
+                }
             }
             ends.push(sum);
         }
         let Ok(()) = par::for_each(threads, shares.into_iter().zip(places), |_, (share, mut places)| {
             for i in share {
                 let tag = tags.tag(i);
-                let (records, high) = &mut places[bucket_of(tag)];
+                let bucket = bucket_of(tag);
                 // There are as many places as were counted.
-                if let Some(record) = records.next() {
+                if let Some(record) = places.records[bucket].next() {
                     *record = tag << u32::BITS | u128::from(number(i));
                 }
-                if let Some(high) = high.next() {
+                if let Some(high) = places.high.get_mut(bucket).and_then(Iterator::next) {
                     *high = (tag >> 96) as u32;
                 }
             }

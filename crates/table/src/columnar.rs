@@ -85,8 +85,8 @@ struct Given<'a> {
     on_progress: OnProgress<'a>,
 }
 
-/// Rows of a slice.
-const BATCH: usize = 1 << 16;
+/// Rows of a slice: few enough that all threads have one at the end.
+const BATCH: usize = 1 << 13;
 
 impl Given<'_> {
     fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
