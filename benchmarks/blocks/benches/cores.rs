@@ -1,7 +1,7 @@
 //! What more threads do for a party: each phase of a job alone, and each role of a protocol alone.
 //!
 //! `cores [ROWS] [THREADS,THREADS,…] [NAME …]`, by default 2^20 rows, 1 and 2 threads, all phases and the protocols of
-//! [`PROTOCOLS`]; names are those of the first column, or `phases`. Two parties on one machine share its cores, so a role
+//! [`PROTOCOLS`]; names are those of protocols, `phases`, or `read`, `write`, `split`, `compare` and `digest`. Two parties on one machine share its cores, so a role
 //! plays against a recording of what its partner sent: both roles ran once before, with the same randomness. Each figure is
 //! the median of [`RUNS`] runs, in turns over the numbers of threads. *Gain* is the wall time of the first number of threads
 //! over that of this one; *CPU* is the CPU time of this one over that of the first.
@@ -190,7 +190,7 @@ fn csv(rows: usize) -> Result<tempfile::NamedTempFile, Failed> {
     Ok(file)
 }
 
-/// The same addresses in memory.
+/// Such addresses in memory.
 fn frame(rows: usize) -> Result<RecordBatch, Failed> {
     let mails = StringArray::from_iter_values((0..rows).map(address));
     Ok(RecordBatch::try_from_iter([("email", Arc::new(mails) as _)])?)

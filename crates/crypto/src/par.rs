@@ -1,16 +1,19 @@
-//! Chunked loops on several threads. The result does not depend on the number of threads.
+//! Chunked loops, and streams of pieces, on several threads. The result does not depend on the number of threads.
 //!
-//! The caller chooses a fixed chunk size, which never depends on the number of threads or the processor. Each
+//! In a loop the caller chooses a fixed chunk size, which never depends on the number of threads or the processor. Each
 //! chunk gets its index: code that needs randomness forks one stream per chunk (`Prg::fork(seed, index)`). A
 //! thread takes the next chunk when it has finished one, so uneven chunks balance. Of several errors, the
 //! loop returns the error of the lowest chunk, whatever the timing: chunks are handed out in order, so all
 //! lower chunks have been started by then. A panic in a chunk reaches the caller.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::panic;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+
+use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
 /// Runs `work(chunk_index, inputs, outputs)` over equal chunks of `inputs` and `outputs`; the last may be
 /// shorter.
@@ -77,24 +80,21 @@ where
     }
     counted::add(helpers);
     let queue = Queue { tasks: Mutex::new(tasks.enumerate()), first_error: Mutex::new(None) };
-    thread::scope(|scope| {
-        // If the system refuses a thread, the existing threads do all the work.
-        let helper = |_| thread::Builder::new().spawn_scoped(scope, || queue.drain(&work)).ok();
-        let joins: Vec<_> = (0..helpers).map_while(helper).collect();
-        queue.drain(&work);
-        for join in joins {
-            if let Err(payload) = join.join() {
-                panic::resume_unwind(payload);
-            }
-        }
-    });
+    match pool() {
+        Some(pool) => pool.in_place_scope(|scope| {
+            (0..helpers).for_each(|_| scope.spawn(|_| queue.drain(&work)));
+            queue.drain(&work);
+        }),
+        // If the system refuses threads, this one does all the work.
+        None => queue.drain(&work),
+    }
     match queue.first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, error)) => Err(error),
         None => Ok(()),
     }
 }
 
-/// Helper threads that this thread has started in [`for_each`] so far, for tests.
+/// Helpers that this thread has had in [`for_each`] and [`in_order`] so far, for tests.
 #[cfg(any(test, feature = "testing"))]
 #[must_use]
 pub fn helpers_started() -> usize {
@@ -116,45 +116,38 @@ mod counted {
     }
 }
 
-/// Runs both functions, on two threads if `threads` allows, and returns both results.
-///
-/// # Panics
-/// If either panics.
-pub fn both<A: Send, B>(
-    threads: usize,
-    first: impl FnOnce() -> A + Send,
-    second: impl FnOnce() -> B,
-) -> (A, B) {
-    if threads < 2 {
-        return (first(), second());
-    }
-    // The closure is not moved into the thread: if the system refuses the thread, this thread still runs it.
-    let work = Mutex::new(Some(first));
-    let take = || work.lock().unwrap_or_else(PoisonError::into_inner).take();
-    thread::scope(|scope| {
-        let helper = thread::Builder::new().spawn_scoped(scope, || take().map(|first| first()));
-        let second = second();
-        let first = match helper.map(thread::ScopedJoinHandle::join) {
-            Ok(Ok(first)) => first,
-            Ok(Err(payload)) => panic::resume_unwind(payload),
-            Err(_) => None,
-        };
-        match first.or_else(|| take().map(|first| first())) {
-            Some(first) => (first, second),
-            None => unreachable!("it was taken by one of the two"),
+/// The threads that loops share, started with the first loop that needs some: starting one takes longer than many a loop.
+/// More than there are cores, so that a loop need not wait for those of another caller. None if the system refuses them.
+fn pool() -> Option<&'static ThreadPool> {
+    /// For the process of that number: a fork of it has no threads.
+    static POOL: Mutex<Option<(u32, Option<&'static ThreadPool>)>> = Mutex::new(None);
+    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    match *pool {
+        Some((process, pool)) if process == std::process::id() => pool,
+        _ => {
+            let threads = 2 * thread::available_parallelism().map_or(1, NonZero::get);
+            let built = ThreadPoolBuilder::new().num_threads(threads).build();
+            let built = built.ok().map(|pool| &*Box::leak(Box::new(pool)));
+            *pool = Some((std::process::id(), built));
+            built
         }
-    })
+    }
 }
 
 /// A stream of pieces: the calling thread fills and takes them in order, and all threads work on them in between.
-pub trait Stages {
+pub trait Pipeline {
     /// A piece, which is used again once it was taken.
     type Piece: Send;
     /// Why the stream ends early.
     type Error;
 
     /// A piece that was not filled yet.
-    fn piece(&mut self) -> Self::Piece;
+    fn piece(&mut self) -> Result<Self::Piece, Self::Error>;
+
+    /// Whether a further piece may be filled, while others were filled and not taken.
+    fn has_room(&self) -> bool {
+        true
+    }
 
     /// Fills the next piece; false if there is none.
     fn fill(&mut self, piece: &mut Self::Piece) -> Result<bool, Self::Error>;
@@ -166,15 +159,15 @@ pub trait Stages {
     fn take(&mut self, piece: &mut Self::Piece) -> Result<(), Self::Error>;
 }
 
-/// Runs a stream to its end, on at most `threads` threads including the calling one. At most twice as many pieces are
-/// filled and not taken. A stream of one piece starts no thread.
+/// Runs a stream to its end, on at most `threads` threads including the calling one. Few more pieces are filled and not
+/// taken. A stream of one piece starts no thread.
 ///
 /// # Errors
 /// The error of a take, or that of the fill behind the last piece that could be filled.
 ///
 /// # Panics
 /// If the work on a piece panics.
-pub fn in_order<S: Stages>(threads: usize, stages: &mut S) -> Result<(), S::Error> {
+pub fn in_order<S: Pipeline>(threads: usize, pipeline: &mut S) -> Result<(), S::Error> {
     let threads = threads.max(1);
     let shared = Shared::default();
     thread::scope(|scope| {
@@ -184,12 +177,17 @@ pub fn in_order<S: Stages>(threads: usize, stages: &mut S) -> Result<(), S::Erro
         let mut refused = false;
         while end.is_none() || taken < filled {
             if let Some(mut piece) = shared.done(taken) {
-                stages.take(&mut piece)?;
+                pipeline.take(&mut piece)?;
                 free.push(piece);
                 taken += 1;
-            } else if end.is_none() && filled - taken < 2 * threads {
-                let mut piece = free.pop().unwrap_or_else(|| stages.piece());
-                match stages.fill(&mut piece) {
+            } else if end.is_none()
+                && (filled == taken || filled - taken < threads + AHEAD && pipeline.has_room())
+            {
+                let mut piece = match free.pop() {
+                    Some(piece) => piece,
+                    None => pipeline.piece()?,
+                };
+                match pipeline.fill(&mut piece) {
                     Ok(true) => {
                         shared.put(filled, piece);
                         filled += 1;
@@ -220,6 +218,9 @@ pub fn in_order<S: Stages>(threads: usize, stages: &mut S) -> Result<(), S::Erro
         end.unwrap_or(Ok(()))
     })
 }
+
+/// Pieces that are filled and not taken, beside one for each thread.
+const AHEAD: usize = 2;
 
 /// Where the pieces of a stream lie while threads work on them.
 struct Shared<P> {
@@ -429,12 +430,12 @@ mod tests {
         panicking: bool,
     }
 
-    impl Stages for Doubling {
+    impl Pipeline for Doubling {
         type Piece = u64;
         type Error = u64;
 
-        fn piece(&mut self) -> u64 {
-            0
+        fn piece(&mut self) -> Result<u64, u64> {
+            Ok(0)
         }
 
         fn fill(&mut self, piece: &mut u64) -> Result<bool, u64> {
@@ -498,14 +499,6 @@ mod tests {
     fn nothing_to_do_is_done() {
         let done = fill_chunks(4, 8, &mut [] as &mut [u8], |_, _| Err(()));
         assert_eq!(done, Ok(()));
-    }
-
-    #[test]
-    fn both_gives_both() {
-        for threads in [0, 1, 2] {
-            assert_eq!(both(threads, || 1, || "two"), (1, "two"));
-            assert!(panic::catch_unwind(|| both(threads, || panic!("first"), || ())).is_err());
-        }
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub fn sort_by_threads<T: Prefixed + Send + Sync>(threads: usize, records: &mut 
     if threads < 2 || records.len() < ALONE {
         return sort(records);
     }
+    let threads = threads.min(records.len() / (ALONE / 8));
     let Some(digit) = Digit::that_differs(records, 0) else { return sort(records) };
     let ends = partition_by_threads(threads, records, digit);
     let mut buckets = Vec::with_capacity(ends.len());

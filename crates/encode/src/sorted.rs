@@ -30,8 +30,10 @@ pub const MAX_BITS: u32 = 128;
 const BATCH: usize = 1 << 10;
 /// Numbers that a thread encodes before it takes more: a multiple of eight, so that their low parts fill whole bytes.
 const CHUNK: usize = 1 << 14;
-/// Bytes of the vector that a thread decodes before it takes more: whole words.
+/// Bytes of the vector that a thread checks before it takes more: whole words.
 const SEGMENT: usize = 1 << 12;
+/// Stretches of a list for each thread.
+const STRETCHES: usize = 8;
 
 /// Why bytes are not a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -172,11 +174,11 @@ pub fn encode_by_threads(threads: usize, numbers: &[u128], bits: u32) -> Vec<u8>
 /// # Panics
 /// If the width is not 1 to [`MAX_BITS`].
 pub fn decode(bytes: &[u8], count: usize, bits: u32) -> Result<Vec<u128>, SortedError> {
-    if bytes.len() != encoded_bytes(count, bits) {
-        return Err(SortedError::Length);
-    }
+    let list = List::new(bytes, count, bits)?;
     let mut numbers = large_capacity(count);
-    for_each_batch(bytes, count, bits, |batch| numbers.extend_from_slice(batch))?;
+    for segment in list.segments()? {
+        list.walk(segment, Repeats::Allowed, |_, batch| numbers.extend_from_slice(batch))?;
+    }
     Ok(numbers)
 }
 
@@ -208,51 +210,38 @@ pub fn check(
     par::for_each(threads, list.segments()?.into_iter(), |_, segment| list.walk(segment, repeats, |_, _| ()))
 }
 
-/// As [`decode`], without memory for the list: works on batches of numbers, on at most `threads` threads, and gives what
-/// `work` makes of each segment of the list, in order. It takes what `begin` has begun for the segment, the position of
-/// the batch in the list, and the batch.
+/// As [`decode`], without memory for the list: threads, at most `threads`, go along stretches of it, batch by batch. `begin`
+/// makes what a stretch needs, `work` takes it with a batch and the batch's position in the list, and `end` makes of it what
+/// is returned, in the order of the list.
 ///
 /// # Errors
 /// If the bytes are not such a list.
 ///
 /// # Panics
 /// As [`decode`].
-pub fn by_segments<T: Send>(
+pub fn by_stretches<S, T: Send>(
     threads: usize,
     bytes: &[u8],
-    count: usize,
-    bits: u32,
-    begin: impl Fn() -> T,
-    work: impl Fn(&mut T, usize, &[u128]) + Sync,
+    (count, bits): (usize, u32),
+    begin: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, usize, &[u128]) + Sync,
+    end: impl Fn(S) -> T + Sync,
 ) -> Result<Vec<T>, SortedError> {
     let list = List::new(bytes, count, bits)?;
-    let segments = list.segments()?;
-    let mut made: Vec<T> = segments.iter().map(|_| begin()).collect();
-    par::for_each(threads, segments.into_iter().zip(&mut made), |_, (segment, made)| {
-        list.walk(segment, Repeats::Allowed, |first, batch| work(made, first, batch))
+    let mut segments = list.segments()?;
+    let stretches = if threads < 2 { 1 } else { STRETCHES * threads };
+    let each = segments.len().div_ceil(stretches).max(1);
+    let mut made: Vec<Option<T>> = (0..segments.len().div_ceil(each)).map(|_| None).collect();
+    par::for_each(threads, segments.chunks_mut(each).zip(&mut made), |_, (segments, made)| {
+        let mut state = begin();
+        for segment in segments {
+            let segment = std::mem::take(segment);
+            list.walk(segment, Repeats::Allowed, |first, batch| work(&mut state, first, batch))?;
+        }
+        *made = Some(end(state));
+        Ok(())
     })?;
-    Ok(made)
-}
-
-/// As [`decode`], without memory for the list: calls `each` with one batch of numbers after another. An error
-/// may be found after some calls.
-///
-/// # Errors
-/// If the bytes are not such a list.
-///
-/// # Panics
-/// As [`decode`].
-pub fn for_each_batch(
-    bytes: &[u8],
-    count: usize,
-    bits: u32,
-    each: impl FnMut(&[u128]),
-) -> Result<(), SortedError> {
-    let list = List::new(bytes, count, bits)?;
-    let mut each = each;
-    list.segments()?
-        .into_iter()
-        .try_for_each(|segment| list.walk(segment, Repeats::Allowed, |_, batch| each(batch)))
+    Ok(made.into_iter().flatten().collect())
 }
 
 /// The bytes of a list.
@@ -264,10 +253,13 @@ struct List<'a> {
     high: &'a [u8],
 }
 
-/// Some bytes of the vector, and how many numbers lie before them.
+/// Some bytes of the vector.
+#[derive(Default)]
 struct Segment {
     bytes: Range<usize>,
+    /// How many numbers lie before them, and the bit of the last one.
     position: usize,
+    last: Option<usize>,
 }
 
 impl<'a> List<'a> {
@@ -282,14 +274,15 @@ impl<'a> List<'a> {
 
     /// The list in segments. Their number depends on its length alone.
     fn segments(&self) -> Result<Vec<Segment>, SortedError> {
-        let mut position = 0;
+        let (mut position, mut last) = (0, None);
         let segment = |start: usize| {
             let bytes = start..self.high.len().min(start + SEGMENT);
-            let ones: usize =
-                words(&self.high[bytes.clone()]).map(|(_, word)| word.count_ones() as usize).sum();
-            let before = position;
-            position += ones;
-            Segment { bytes, position: before }
+            let segment = Segment { bytes: bytes.clone(), position, last };
+            for (first, word) in words(&self.high[bytes]) {
+                position += word.count_ones() as usize;
+                last = word.checked_ilog2().map(|bit| 8 * start + first + bit as usize).or(last);
+            }
+            segment
         };
         let segments = (0..self.high.len()).step_by(SEGMENT).map(segment).collect();
         if position == self.count { Ok(segments) } else { Err(SortedError::Count) }
@@ -303,11 +296,9 @@ impl<'a> List<'a> {
         fits.then(|| low | high.checked_shl(self.layout.low_bits).unwrap_or(0))
     }
 
-    /// The number before a position, which is that of a segment.
+    /// The number before a segment.
     fn before(&self, segment: &Segment) -> Option<u128> {
-        let position = segment.position.checked_sub(1)?;
-        let byte = self.high[..segment.bytes.start].iter().rposition(|byte| *byte != 0)?;
-        let at = 8 * byte + self.high[byte].ilog2() as usize;
+        let (position, at) = (segment.position.checked_sub(1)?, segment.last?);
         let mut parts = Unpacker::at(self.low, position, self.layout.low_bits);
         self.number(parts.take(self.layout.low_bits), at, position)
     }
@@ -321,7 +312,7 @@ impl<'a> List<'a> {
     ) -> Result<(), SortedError> {
         let low_bits = self.layout.low_bits;
         let mut before = self.before(&segment);
-        let Segment { bytes, mut position } = segment;
+        let Segment { bytes, mut position, .. } = segment;
         let mut parts = Unpacker::at(self.low, position, low_bits);
         let mut batch = Vec::with_capacity(BATCH);
         for (first, word) in words(&self.high[bytes.clone()]) {
@@ -396,10 +387,11 @@ mod tests {
             let one = encode(&numbers, bits);
             for threads in [2, 3, 7] {
                 assert!(encode_by_threads(threads, &numbers, bits) == one, "{count} {bits}");
-                let segments = by_segments(threads, &one, count, bits, Vec::new, |made, first, batch| {
+                let work = |made: &mut Vec<_>, first: usize, batch: &[u128]| {
                     made.extend((first..).zip(batch.iter().copied()));
-                });
-                let found = segments.unwrap().concat();
+                };
+                let found = by_stretches(threads, &one, (count, bits), Vec::new, work, |made| made);
+                let found = found.unwrap().concat();
                 assert!(found.into_iter().eq((0..).zip(numbers.iter().copied())), "{count} {bits}");
             }
             // Equal neighbours on either side of a segment's end, and a list that falls, in its low parts, there.
@@ -419,6 +411,29 @@ mod tests {
                 assert_eq!(found, expected);
             }
         }
+    }
+
+    #[test]
+    fn a_segment_knows_the_number_before_it() {
+        // The bit of number i is 2i + 1, so that number 16383 has the last bit of a segment.
+        let (count, bits, low, at) = (20_000, 64, 49, 8 * SEGMENT / 2);
+        let mut numbers: Vec<u128> = (0..count as u128).map(|i| (i + 1) << low | 5).collect();
+        assert_eq!(Layout::new(count, bits).low_bits, low);
+        numbers[at] = numbers[at - 1];
+        let mut bytes = encode(&numbers, bits);
+        let segments = List::new(&bytes, count, bits).unwrap().segments().unwrap();
+        assert!(segments.iter().any(|segment| segment.position == at));
+        let checked = |bytes: &[u8], repeats| {
+            let [one, three] = [1, 3].map(|threads| check(threads, bytes, count, bits, repeats));
+            assert_eq!(one, three);
+            one
+        };
+        assert_eq!(checked(&bytes, Repeats::Allowed), Ok(()));
+        assert_eq!(checked(&bytes, Repeats::Refused), Err(SortedError::Repeated { position: at }));
+        // Its low part falls from 5 to 1.
+        let bit = at * low as usize + 2;
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(checked(&bytes, Repeats::Allowed), Err(SortedError::Unsorted { position: at }));
     }
 
     #[test]

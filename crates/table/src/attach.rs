@@ -153,9 +153,7 @@ impl Carried {
             }
         }
     }
-}
 
-impl Carried {
     /// Takes what the next rows carry, whose part of a table is empty then.
     pub(crate) fn take_from(&mut self, part: &mut Carried) {
         match (self, part) {

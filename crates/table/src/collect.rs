@@ -56,20 +56,9 @@ pub(crate) trait Rows<'r> {
         value: impl Fn(usize) -> Value<'v>,
     ) -> Result<(), TableError>;
 
-    /// Where another thread collects some of the rows; none if one thread must take all.
-    fn part(&self) -> Result<Option<Loading<'r>>, TableError> {
-        Ok(None)
-    }
-
-    /// Whether it keeps all rows, so that parts of any size take no more memory.
-    fn keeps_all(&self) -> bool {
-        false
-    }
-
-    /// Takes the rows of a part, which come next.
-    fn take_from(&mut self, part: &mut Loading<'r>) -> Result<(), TableError> {
-        let _ = part;
-        Ok(())
+    /// How several threads collect its rows; none if one thread must take all.
+    fn parted(&mut self) -> Option<&mut dyn Parted<'r>> {
+        None
     }
 
     /// Takes the next `count` rows. `place` and `value` also take the number of the row among them.
@@ -83,6 +72,18 @@ pub(crate) trait Rows<'r> {
     }
 }
 
+/// Rows that several threads collect, each some of them.
+pub(crate) trait Parted<'r> {
+    /// Where a thread collects some of the rows.
+    fn part(&self) -> Result<Loading<'r>, TableError>;
+
+    /// Takes the rows of a part, which come next.
+    fn take_from(&mut self, part: &mut Loading<'r>) -> Result<(), TableError>;
+
+    /// Whether all rows are kept, so that those of a part may be many.
+    fn keeps_all(&self) -> bool;
+}
+
 /// Makes items from rows, and errors from faults.
 pub(crate) struct Loading<'r> {
     pub(crate) file: &'r str,
@@ -91,23 +92,29 @@ pub(crate) struct Loading<'r> {
     pub(crate) carried: Carried,
 }
 
-impl<'r> Rows<'r> for Loading<'r> {
-    fn part(&self) -> Result<Option<Loading<'r>>, TableError> {
+impl<'r> Parted<'r> for Loading<'r> {
+    fn part(&self) -> Result<Loading<'r>, TableError> {
         let carried = match self.carried {
             Carried::Nothing => Carried::Nothing,
             _ => Carried::new(&self.request.attach, 0),
         };
-        Ok(Some(Loading { collector: Collector::new(self.request, 0)?, carried, ..*self }))
-    }
-
-    fn keeps_all(&self) -> bool {
-        true
+        Ok(Loading { collector: Collector::new(self.request, 0)?, carried, ..*self })
     }
 
     fn take_from(&mut self, part: &mut Loading<'r>) -> Result<(), TableError> {
         self.carried.take_from(&mut part.carried);
         let taken = self.collector.take_from(&mut part.collector);
         taken.map_err(|_| TableError::TooManyRows { file: self.file.to_owned() })
+    }
+
+    fn keeps_all(&self) -> bool {
+        true
+    }
+}
+
+impl<'r> Rows<'r> for Loading<'r> {
+    fn parted(&mut self) -> Option<&mut dyn Parted<'r>> {
+        Some(self)
     }
 
     #[inline]
@@ -132,13 +139,15 @@ impl<'r> Rows<'r> for Loading<'r> {
         while at < count {
             let together = (count - at).min(ShortKey::BATCH);
             let found = self.collector.together(together, |row, part| value(at + row, part));
-            found.map_err(|(row, fault)| fault.explain(self.file, place(at + row), self.request))?;
+            // What an earlier row carries may be at fault first.
+            let well = found.as_ref().map_or_else(|(row, _)| *row, |()| together);
             if !matches!(self.carried, Carried::Nothing) {
-                for row in at..at + together {
+                for row in at..at + well {
                     let carried = self.carry(&|part| value(row, part));
                     carried.map_err(|fault| fault.explain(self.file, place(row), &self.request.attach))?;
                 }
             }
+            found.map_err(|(row, fault)| fault.explain(self.file, place(at + row), self.request))?;
             at += together;
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Columnar inputs: Parquet, Arrow IPC, and record batches in memory.
 //!
-//! Both passes go over batches of rows, with a few batches in memory at a time. The first pass decodes only
-//! the key columns. The second pass skips row groups without a match and copies the matching rows of the
+//! Both passes go over batches of rows, with a few batches for each thread in memory at a time. The first pass decodes
+//! only the key columns. The second pass skips row groups without a match and copies the matching rows of the
 //! others, with the filter kernel, into the input's format and schema.
 
 use crate::added::Added;
@@ -85,8 +85,8 @@ struct Given<'a> {
     on_progress: OnProgress<'a>,
 }
 
-/// Rows of a slice: few enough that all threads have one at the end.
-const BATCH: usize = 1 << 13;
+/// Rows of a slice: of some columns, few enough that all threads have one at the end; of all, as many as an output's batch.
+const BATCHES: [usize; 2] = [1 << 13, 1 << 16];
 
 impl Given<'_> {
     fn next(&mut self) -> Result<Option<RecordBatch>, TableError> {
@@ -101,7 +101,8 @@ impl Given<'_> {
         if (self.on_progress)(self.progress).is_break() {
             return Err(TableError::Cancelled);
         }
-        let rows = self.batch.num_rows().min(BATCH);
+        let most = BATCHES[usize::from(self.columns.is_none())];
+        let rows = self.batch.num_rows().min(most);
         self.progress.done += rows as u64;
         let slice = self.batch.slice(0, rows);
         self.batch = self.batch.slice(rows, self.batch.num_rows() - rows);

@@ -51,6 +51,8 @@ impl From<io::Error> for Failure {
 pub(crate) struct Records<R> {
     source: R,
     buffer: Vec<u8>,
+    /// Its usual length.
+    size: usize,
     longest: usize,
     /// Bytes read.
     taken: u64,
@@ -98,6 +100,7 @@ impl<R: Read> Records<R> {
         Records {
             source,
             buffer: vec![0; buffer],
+            size: buffer,
             longest,
             taken: 0,
             filled: 0,
@@ -222,7 +225,7 @@ impl<R: Read> Records<R> {
         loop {
             self.record.start = self.record.end;
             let unread = &self.buffer[self.record.end..self.filled];
-            let is_full = unread.len() == self.buffer.len() || self.failure.is_some();
+            let is_full = self.filled == self.buffer.len() || self.failure.is_some();
             match last_end(unread).filter(|_| is_full) {
                 _ if self.at_end => return Ok(0),
                 Some(length) => {
@@ -231,9 +234,7 @@ impl<R: Read> Records<R> {
                     (piece.next_line, self.next_line) = (self.next_line, self.next_line + lines);
                     return Ok(length);
                 }
-                None if is_full && (self.failure.is_some() || self.buffer.len() >= self.longest) => {
-                    return Ok(0);
-                }
+                None if self.failure.is_some() || unread.len() >= self.longest => return Ok(0),
                 None => self.fill()?,
             }
         }
@@ -253,9 +254,9 @@ impl<R: Read> Records<R> {
     fn split_off(&mut self, length: usize, piece: &mut Records<io::Empty>) {
         let end = self.record.end + length;
         let rest = end..self.filled;
-        if piece.buffer.len() < self.buffer.len() {
-            piece.buffer.resize(self.buffer.len(), 0);
-        }
+        // One long record must not leave all buffers as long.
+        piece.buffer.resize(self.size.max(rest.len()), 0);
+        piece.buffer.shrink_to(2 * self.size);
         piece.buffer[..rest.len()].copy_from_slice(&self.buffer[rest.clone()]);
         std::mem::swap(&mut self.buffer, &mut piece.buffer);
         (piece.record, piece.filled) = (self.record.end..self.record.end, end);
@@ -420,7 +421,11 @@ impl<R: Read> Records<R> {
         if self.filled == self.buffer.len() {
             self.refuse_zero()?;
             if self.buffer.len() >= self.longest {
-                return Err(self.fault(0, Syntax::TooLong { limit: self.longest }));
+                // It may be so long because of another fault.
+                return Err(match check(self.verbatim(), self.delimiter) {
+                    Err((at, what)) if !matches!(what, Syntax::UnclosedQuote) => self.fault(at, what),
+                    _ => self.fault(0, Syntax::TooLong { limit: self.longest }),
+                });
             }
             self.buffer.resize(self.buffer.len() * 2, 0);
         }
@@ -461,7 +466,7 @@ fn line_feeds(bytes: &[u8]) -> u64 {
 }
 
 /// The length of whole records at the beginning of these bytes, which begin with a record: up to the last line feed that
-/// is not within quotes. For bytes that are no CSV the first error is in those records, or all of them before it are.
+/// is not within quotes. For bytes that are no CSV, the first error is in those records or behind them.
 fn last_end(bytes: &[u8]) -> Option<usize> {
     let mut inside = memchr_iter(b'"', bytes).count() % 2 == 1;
     for at in memrchr2_iter(b'"', b'\n', bytes) {

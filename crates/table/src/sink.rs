@@ -2,12 +2,15 @@
 
 use std::ops::ControlFlow;
 
-use crate::collect::{Loading, Rows};
+use crate::collect::{Loading, Parted, Rows};
 use crate::error::{Place, TableError};
 use crate::rule::Value;
 
 /// Rows whose digests are handed over together.
 pub(crate) const BATCH: usize = 1 << 14;
+
+/// Most threads that read: what each has in its hands is part of a budget, and one thread takes what they make.
+pub(crate) const MOST_THREADS: usize = 4;
 
 /// Rows after which even a few digests are handed over: a batch numbers its rows in 32 bits.
 const MOST_ROWS: u64 = 1 << 31;
@@ -61,14 +64,24 @@ impl<'r> Digested<'r> {
     }
 }
 
-impl<'r> Rows<'r> for Digested<'r> {
-    fn part(&self) -> Result<Option<Loading<'r>>, TableError> {
+impl<'r> Parted<'r> for Digested<'r> {
+    fn part(&self) -> Result<Loading<'r>, TableError> {
         self.loading.part()
     }
 
     fn take_from(&mut self, part: &mut Loading<'r>) -> Result<(), TableError> {
         self.loading.take_from(part)?;
         self.hand_over(BATCH)
+    }
+
+    fn keeps_all(&self) -> bool {
+        false
+    }
+}
+
+impl<'r> Rows<'r> for Digested<'r> {
+    fn parted(&mut self) -> Option<&mut dyn Parted<'r>> {
+        Some(self)
     }
 
     #[inline]

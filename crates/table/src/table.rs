@@ -107,7 +107,7 @@ impl Input {
             let collector = Collector::new(request, rows_hint.min(sink::BATCH))?;
             Ok::<_, TableError>(Loading { file: self.name(), request, collector, carried: Carried::Nothing })
         };
-        let threads = request.threads;
+        let threads = request.threads.min(sink::MOST_THREADS);
         let read =
             self.read(threads, &keys, |hint| Digested::new(loading(hint)?, sink, hint), on_progress)?;
         let Loaded { rows, columns, fingerprint, cuts } = read;

@@ -6,7 +6,8 @@ use std::ops::Range;
 use rand_core::CryptoRng;
 use vesica_crypto::hash::Oracle;
 use vesica_crypto::par;
-use vesica_crypto::prg::Prg;
+use vesica_crypto::wide_prg::WidePrg;
+use zeroize::Zeroizing;
 
 use super::parts::{Parts, PartsError, PrefixRange};
 use super::store::{Store, on_store};
@@ -105,7 +106,12 @@ impl<'a> Split<'a> {
     /// # Errors
     /// If there would be too many items.
     pub fn all_parts(&self, threads: usize, rng: &mut dyn CryptoRng) -> Result<Vec<Items>, PartsError> {
-        let mut parts: Vec<_> = (0..self.parts.count()).map(|_| (Prg::from_rng(rng), None)).collect();
+        let fork = |_| {
+            let mut seed = Zeroizing::new([0; 32]);
+            rng.fill_bytes(&mut *seed);
+            (WidePrg::from_seed(&seed), None)
+        };
+        let mut parts: Vec<_> = (0..self.parts.count()).map(fork).collect();
         par::fill_chunks(threads, 1, &mut parts, |part, parts| {
             parts.iter_mut().try_for_each(|(rng, items)| {
                 *items = Some(self.part(part, rng)?);

@@ -1,5 +1,7 @@
 //! The party that chooses one value in each OT.
 
+use std::convert::Infallible;
+
 use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
@@ -10,7 +12,7 @@ use zeroize::Zeroize;
 
 use super::columns::{Columns, Scratch};
 use super::traits::{NcoReceiver, Step};
-use super::{BATCH, Code, LANES, Position, ROW_BITS, hash_groups};
+use super::{BATCH, Code, Position, ROW_BITS, hash_groups};
 use crate::base::cache::{self, BaseOtCache};
 use crate::error::Error;
 
@@ -32,18 +34,23 @@ pub struct ReceiverSetup<'a, C, const W: usize> {
     threads: usize,
 }
 
-/// Buffers that are kept from call to call; wiped when dropped.
+/// Buffers that are kept from call to call.
 #[derive(Default)]
 struct Work<const W: usize> {
-    /// One for each task.
-    tiles: Vec<Scratch<W>>,
-    /// t0.
-    rows: Vec<[Block; W]>,
+    /// One for each thread.
+    lanes: Vec<Lane<W>>,
     /// u.
     wire: Vec<u8>,
 }
 
-impl<const W: usize> Drop for Work<W> {
+/// The memory of a step, which stays in the cache; wiped when dropped.
+struct Lane<const W: usize> {
+    tile: Scratch<W>,
+    /// t0.
+    rows: Vec<[Block; W]>,
+}
+
+impl<const W: usize> Drop for Lane<W> {
     fn drop(&mut self) {
         self.rows.as_flattened_mut().zeroize();
     }
@@ -103,8 +110,7 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
             columns
         });
         let (oracle, position) = (context.oracle(C::OUTPUT), Position::default());
-        let work = Work { tiles: Vec::new(), rows: Vec::new(), wire: Vec::new() };
-        Ok(Self { oracle, code, pair, threads: threads.max(1), position, work })
+        Ok(Self { oracle, code, pair, threads: threads.max(1), position, work: Work::default() })
     }
 
     /// Bytes of the buffer of a tile of u. Every row is written whole, so that it ends beyond its width; the
@@ -113,26 +119,14 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
         TILE * self.code.columns() / 8 + W * Block::BYTES
     }
 
-    /// The rows t0 and u of these words, the first of which begins a tile.
-    fn fill(&self, position: Position, words: &[C::Word], work: &mut Work<W>) -> Result<(), Error> {
-        let (tiles, stride) = (words.len().div_ceil(TILE), self.stride());
-        let at_once = tiles.div_ceil(self.threads).max(1);
-        let Work { tiles: scratches, rows, wire } = work;
-        rows.resize(rows.len().max(tiles * TILE), [Block::ZERO; W]);
-        wire.resize(wire.len().max(tiles * stride), 0);
-        scratches.resize_with(scratches.len().max(tiles.div_ceil(at_once)), Scratch::new);
-        let tasks = words
-            .chunks(TILE * at_once)
-            .zip(rows.chunks_mut(TILE * at_once))
-            .zip(wire.chunks_mut(stride * at_once))
-            .zip(scratches);
-        par::for_each(self.threads, tasks, |task, (((words, rows), wire), scratch)| {
-            let tiles = words.chunks(TILE).zip(rows.chunks_mut(TILE)).zip(wire.chunks_mut(stride));
-            for (tile, ((words, rows), wire)) in (task * at_once..).zip(tiles) {
-                self.tile(position.tile + tile as u64, words, rows, wire, scratch);
-            }
-            Ok(())
-        })
+    /// The rows t0 and u of a step's words, which begin with a tile.
+    fn fill(&self, position: Position, words: &[C::Word], wire: &mut [u8], lane: &mut Lane<W>) {
+        let Lane { tile: scratch, rows } = lane;
+        rows.resize(rows.len().max(words.len().next_multiple_of(TILE)), [Block::ZERO; W]);
+        let tiles = words.chunks(TILE).zip(rows.chunks_mut(TILE)).zip(wire.chunks_mut(self.stride()));
+        for (tile, ((words, rows), wire)) in (position.tile..).zip(tiles) {
+            self.tile(tile, words, rows, wire, scratch);
+        }
     }
 
     /// One tile: the rows t0, which stay here, and the rows u, which are sent.
@@ -168,28 +162,16 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
     }
 
     /// The outputs of groups of `size` rows.
-    fn hash(
-        &self,
-        position: Position,
-        size: usize,
-        rows: &[[Block; W]],
-        outputs: &mut [Block],
-    ) -> Result<(), Error> {
-        let at_once = outputs.len().div_ceil(self.threads).next_multiple_of(LANES);
-        let tasks = outputs.chunks_mut(at_once.max(1)).zip(rows.chunks(at_once.max(1) * size));
-        par::for_each(self.threads, tasks, |task, (outputs, rows)| {
-            let mut numbers = [0; BATCH];
-            let batches = outputs.chunks_mut(BATCH).zip(rows.chunks(BATCH * size));
-            for (batch, (outputs, rows)) in batches.enumerate() {
-                let first = task * at_once + batch * BATCH;
-                for (group, number) in (first..).zip(&mut numbers[..outputs.len()]) {
-                    *number = position.number + (group * size) as u64;
-                }
-                let rows = &rows[..outputs.len() * size];
-                hash_groups(&self.oracle, size, rows, &numbers[..outputs.len()], outputs);
+    fn hash(&self, position: Position, size: usize, rows: &[[Block; W]], outputs: &mut [Block]) {
+        let mut numbers = [0; BATCH];
+        let batches = outputs.chunks_mut(BATCH).zip(rows.chunks(BATCH * size));
+        for (batch, (outputs, rows)) in batches.enumerate() {
+            for (group, number) in (batch * BATCH..).zip(&mut numbers[..outputs.len()]) {
+                *number = position.number + (group * size) as u64;
             }
-            Ok(())
-        })
+            let rows = &rows[..outputs.len() * size];
+            hash_groups(&self.oracle, size, rows, &numbers[..outputs.len()], outputs);
+        }
     }
 }
 
@@ -205,20 +187,42 @@ impl<C: Code<W>, const W: usize> NcoReceiver<C::Word> for Receiver<C, W> {
         assert!(size > 0 && words.len() == size * outputs.len(), "one output a group of words");
         let position = self.position.take(words.len())?;
         let mut work = std::mem::take(&mut self.work);
-        // A step is whole tiles and whole groups. On one thread it fits the cache; several threads share all
-        // of it.
+        // A step is whole tiles and whole groups, and fits the cache. What is sent together has steps for all threads.
+        let (width, stride) = (self.code.columns() / 8, self.stride());
         let step = TILE * (size >> size.trailing_zeros().min(TILE.trailing_zeros()));
-        let step = if self.threads == 1 { step } else { words.len().next_multiple_of(step).max(step) };
-        let steps = words.chunks(step).zip(outputs.chunks_mut(step / size));
-        for (first, (words, outputs)) in (0..).step_by(step).zip(steps) {
-            let position = position.at(first);
-            self.fill(position, words, &mut work)?;
-            on_step(Step::Evaluate);
-            self.hash(position, size, &work.rows, outputs)?;
-            on_step(Step::Extend);
-            let stride = self.stride();
+        let together = if self.threads == 1 { step } else { words.len().next_multiple_of(step).max(step) };
+        let each = together.div_ceil(step * self.threads) * step;
+        work.lanes.resize_with(self.threads.min(together / each).max(1), || Lane {
+            tile: Scratch::new(),
+            rows: Vec::new(),
+        });
+        let sent = words.chunks(together).zip(outputs.chunks_mut(together / size));
+        for (first, (words, outputs)) in (0..).step_by(together).zip(sent) {
+            work.wire.resize(work.wire.len().max(words.len().div_ceil(TILE) * stride), 0);
+            if self.threads == 1 {
+                let position = position.at(first);
+                self.fill(position, words, &mut work.wire, &mut work.lanes[0]);
+                on_step(Step::Evaluate);
+                self.hash(position, size, &work.lanes[0].rows, outputs);
+                on_step(Step::Extend);
+            } else {
+                let tasks = words
+                    .chunks(each)
+                    .zip(outputs.chunks_mut(each / size))
+                    .zip(work.wire.chunks_mut(each / TILE * stride))
+                    .zip(&mut work.lanes);
+                let Ok(()) = par::for_each(self.threads, tasks, |task, (((words, outputs), wire), lane)| {
+                    let steps = words.chunks(step).zip(outputs.chunks_mut(step / size));
+                    let steps = steps.zip(wire.chunks_mut(step / TILE * stride));
+                    for (at, ((words, outputs), wire)) in (task * each..).step_by(step).zip(steps) {
+                        self.fill(position.at(at), words, wire, lane);
+                        self.hash(position.at(at), size, &lane.rows, outputs);
+                    }
+                    Ok::<_, Infallible>(())
+                });
+            }
             for (words, wire) in words.chunks(TILE).zip(work.wire.chunks(stride)) {
-                channel.send(&wire[..words.len() * self.code.columns() / 8])?;
+                channel.send(&wire[..words.len() * width])?;
             }
         }
         self.work = work;

@@ -1,5 +1,7 @@
 //! The party that can evaluate every OT at any value.
 
+use std::convert::Infallible;
+
 use rand_core::CryptoRng;
 use vesica_channel::{Channel, RecvHalf};
 use vesica_crypto::block::Block;
@@ -24,8 +26,9 @@ pub struct Sender<C, const W: usize> {
     pub(super) secret: Secret<W>,
     threads: usize,
     position: Position,
-    /// The buffer of the receiver's messages.
+    /// The buffer of the receiver's messages, and the memory of each thread.
     wire: Vec<u8>,
+    scratches: Vec<Scratch<W>>,
 }
 
 /// s.
@@ -78,7 +81,8 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         let (mut secret, position) = (Secret(*secret), Position::default());
         Block::slice_as_mut_bytes(&mut secret.0)[code.columns() / 8..].fill(0);
         code.restrict(&secret.0);
-        Ok(Self { code, oracle, chosen, secret, threads: threads.max(1), position, wire: Vec::new() })
+        let (threads, wire, scratches) = (threads.max(1), Vec::new(), Vec::new());
+        Ok(Self { code, oracle, chosen, secret, threads, position, wire, scratches })
     }
 
     /// The rows of one tile.
@@ -109,15 +113,20 @@ impl<C: Code<W>, const W: usize> NcoSender<C::Word, W> for Sender<C, W> {
         self.wire.resize(self.wire.len().max(length + W * Block::BYTES), 0);
         channel.recv_exact(&mut self.wire[..length])?;
         let at_once = rows.len().div_ceil(TILE).div_ceil(self.threads).max(1);
+        let mut scratches = std::mem::take(&mut self.scratches);
+        let tasks = rows.len().div_ceil(TILE * at_once);
+        scratches.resize_with(scratches.len().max(tasks), Scratch::new);
         let this = &*self;
-        par::for_each(self.threads, rows.chunks_mut(TILE * at_once), |task, rows| {
-            let mut scratch = Scratch::new();
+        let tasks = rows.chunks_mut(TILE * at_once).zip(&mut scratches);
+        let Ok(()) = par::for_each(self.threads, tasks, |task, (rows, scratch)| {
             for (tile, rows) in (task * at_once..).zip(rows.chunks_mut(TILE)) {
                 let wire = &this.wire[tile * TILE * width..];
-                this.tile(position.tile + tile as u64, wire, rows, &mut scratch);
+                this.tile(position.tile + tile as u64, wire, rows, scratch);
             }
-            Ok(())
-        })
+            Ok::<_, Infallible>(())
+        });
+        self.scratches = scratches;
+        Ok(())
     }
 
     fn evaluate_groups(

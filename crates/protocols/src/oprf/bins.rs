@@ -26,11 +26,13 @@
 pub(crate) mod characters;
 pub(crate) mod keys;
 
+use std::convert::Infallible;
 use std::ops::Range;
 
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::Wiped;
+use vesica_crypto::par;
 use vesica_encode::hashing::parameters::Cuckoo;
 use vesica_encode::hashing::partitioned::Regions;
 use vesica_encode::items::Items;
@@ -43,10 +45,13 @@ use crate::protocol::{Phase, Run};
 /// Items that the sender evaluates together in a slot of the stash. Local.
 const BATCH: usize = 1 << 10;
 
+/// Batches of each thread that the sender evaluates together in a region. Local.
+const BATCHES: usize = 4;
+
 /// What stands for an item in its bins, as words of OTs, and where both parties keep it.
 pub(crate) trait BinWords {
     /// What is chosen in one OT.
-    type Word: Copy + Default;
+    type Word: Copy + Default + Send + Sync;
     /// The receiver's items, one a bin.
     type Table: BinTable<Self::Word> + Sync;
     /// The sender's items, by regions of bins.
@@ -255,7 +260,10 @@ where
         let mut partition = scheme.partition(run, items, position)?;
         // The outputs, region by region.
         run.phase(reported.phase(), layout.bins());
-        let (mut batch, mut outputs) = (Batch::default(), Vec::new());
+        // What the threads evaluate together: batches, and their outputs.
+        let most = if run.threads == 1 { 1 } else { BATCHES * run.threads };
+        let mut batches: Vec<(Batch<K::Word>, Vec<Block>)> = Vec::new();
+        batches.resize_with(most, Default::default);
         let mut rows = Wiped::default();
         for bins in partition.regions().iter() {
             rows.resize(bins.len() * size, [Block::ZERO; W]);
@@ -268,10 +276,24 @@ where
                     sink.begin(function, items.len());
                 }
                 reported.in_phase(run, Phase::Evaluate, || {
-                    while partition.take(function, bins.start, &mut batch) {
-                        outputs.resize(batch.positions.len(), Block::ZERO);
-                        ots.evaluate_groups(size, number, &rows, &batch.rows, &batch.words, &mut outputs);
-                        sink.put(batch.positions.iter().copied(), &outputs);
+                    let mut more = true;
+                    while more {
+                        let mut count = 0;
+                        while more && count < most {
+                            more = partition.take(function, bins.start, &mut batches[count].0);
+                            count += usize::from(more);
+                        }
+                        let taken = &mut batches[..count];
+                        let Ok(()) = par::fill_chunks(run.threads, 1, taken, |_, batches| {
+                            for (batch, outputs) in batches {
+                                outputs.resize(batch.positions.len(), Block::ZERO);
+                                ots.evaluate_groups(size, number, &rows, &batch.rows, &batch.words, outputs);
+                            }
+                            Ok::<_, Infallible>(())
+                        });
+                        taken.iter().for_each(|(batch, outputs)| {
+                            sink.put(batch.positions.iter().copied(), outputs);
+                        });
                     }
                 });
                 run.advance(part.len())?;
@@ -290,6 +312,7 @@ where
         let mut rows = Wiped::from(vec![[Block::ZERO; W]; stash * slot_size]);
         let number = ots.next();
         ots.extend(&mut rows, channel.split().1)?;
+        let (mut batch, mut outputs) = (Batch::default(), Vec::new());
         for slot in 0..stash {
             sink.begin(layout.functions() + slot, items.len());
             batch.rows.clear();

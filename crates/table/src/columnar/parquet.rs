@@ -166,20 +166,25 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Whether the groups are as many as so many threads need, and not larger than a thread may read while others wait.
+    /// Whether the groups are many enough that those which so many threads have in their hands are few of all rows, and not
+    /// larger than a thread may read while others wait.
     pub(super) fn suit(&self, threads: usize) -> bool {
-        self.left.len() >= threads && self.left.iter().all(|group| self.rows_of(*group) <= GROUP_ROWS)
+        self.left.len() >= 4 * threads && self.left.iter().all(|group| self.rows_of(*group) <= GROUP_ROWS)
     }
 
     /// The next group as a whole, and how many rows it has.
     pub(super) fn next_group(&mut self) -> Result<Option<(Group, u64)>, TableError> {
         self.tell()?;
         let group = self.group()?;
-        self.done += group.as_ref().map_or(0, |group| group.left);
         Ok(group.map(|group| {
             let rows = group.left;
             (group, rows)
         }))
+    }
+
+    /// So many rows of such groups were read.
+    pub(super) fn has_read(&mut self, rows: u64) {
+        self.done += rows;
     }
 
     fn group(&mut self) -> Result<Option<Group>, TableError> {

@@ -3,95 +3,113 @@
 //! A thread decodes a row group of Parquet and makes keys of it, if there are enough groups. Otherwise, and for other
 //! formats, the calling thread decodes batches, and whichever thread is free makes keys of one.
 
-use std::marker::PhantomData;
-
 use arrow_array::RecordBatch;
-use vesica_crypto::par::{Stages, in_order};
+use vesica_crypto::par::{Pipeline, in_order};
 
 use super::parquet::Group;
 use super::{Keys, Scan, Source};
-use crate::collect::{Loading, Rows};
+use crate::collect::{Loading, Parted, Rows};
 use crate::error::TableError;
 
+/// Bytes of decoded batches beyond which no further one is decoded while threads work on them.
+const MOST_BYTES: usize = 32 << 20;
+
 /// Reads to the end of the scan, unless one thread must take all rows.
-pub(super) fn read<'r, S: Rows<'r>>(
+pub(super) fn read<'r>(
     threads: usize,
     scan: &mut Scan<'_>,
     keys: &Keys<'_>,
-    rows: &mut S,
+    rows: &mut impl Rows<'r>,
 ) -> Result<(), TableError> {
-    if threads < 2 || rows.part()?.is_none() {
-        return Ok(());
-    }
+    let Some(rows) = rows.parted().filter(|_| threads > 1) else { return Ok(()) };
     let by_groups =
         matches!(&scan.source, Source::Parquet(groups) if rows.keeps_all() && groups.suit(threads));
-    in_order(threads, &mut Reading { scan, keys, rows, by_groups, parts: PhantomData })
+    in_order(threads, &mut Reading { scan, keys, rows, by_groups, bytes: 0 })
 }
 
-struct Reading<'c, 'a, 'k, 'r, S> {
+struct Reading<'c, 'a, 'k, 'r> {
     scan: &'c mut Scan<'a>,
     keys: &'c Keys<'k>,
-    rows: &'c mut S,
+    rows: &'c mut dyn Parted<'r>,
     by_groups: bool,
-    parts: PhantomData<Loading<'r>>,
+    /// Of the batches that threads have.
+    bytes: usize,
 }
 
 /// Rows that are to be read, and what a thread makes of them.
-struct Read<'k, 'r> {
+struct ReadPiece<'k, 'r> {
     keys: Keys<'k>,
     first: u64,
-    source: Option<Piece>,
-    part: Result<Option<Loading<'r>>, TableError>,
+    source: Option<RowSource>,
+    bytes: usize,
+    part: Loading<'r>,
     read: Result<(), TableError>,
 }
 
-enum Piece {
+enum RowSource {
     Batch(RecordBatch),
     Group(Group),
 }
 
-impl<'k, 'r, S: Rows<'r>> Stages for Reading<'_, '_, 'k, 'r, S> {
-    type Piece = Read<'k, 'r>;
+impl<'k, 'r> Pipeline for Reading<'_, '_, 'k, 'r> {
+    type Piece = ReadPiece<'k, 'r>;
     type Error = TableError;
 
-    fn piece(&mut self) -> Read<'k, 'r> {
-        Read { keys: self.keys.clone(), first: 0, source: None, part: self.rows.part(), read: Ok(()) }
+    fn piece(&mut self) -> Result<ReadPiece<'k, 'r>, TableError> {
+        let (keys, part) = (self.keys.clone(), self.rows.part()?);
+        Ok(ReadPiece { keys, first: 0, source: None, bytes: 0, part, read: Ok(()) })
     }
 
-    fn fill(&mut self, piece: &mut Read<'k, 'r>) -> Result<bool, TableError> {
+    fn has_room(&self) -> bool {
+        self.bytes < MOST_BYTES
+    }
+
+    fn fill(&mut self, piece: &mut ReadPiece<'k, 'r>) -> Result<bool, TableError> {
         piece.first = self.scan.row;
         piece.source = match &mut self.scan.source {
             Source::Parquet(groups) if self.by_groups => groups.next_group()?.map(|(group, rows)| {
                 self.scan.row += rows;
-                Piece::Group(group)
+                RowSource::Group(group)
             }),
-            _ => self.scan.next()?.map(|(_, batch)| Piece::Batch(batch)),
+            _ => self.scan.next()?.map(|(_, batch)| RowSource::Batch(batch)),
         };
+        piece.bytes = match &piece.source {
+            Some(RowSource::Batch(batch)) => batch.get_array_memory_size(),
+            _ => 0,
+        };
+        self.bytes += piece.bytes;
         Ok(piece.source.is_some())
     }
 
-    fn work(piece: &mut Read<'k, 'r>) {
-        if let (Some(source), Ok(Some(part))) = (piece.source.take(), &mut piece.part) {
-            piece.read = source.read(&piece.keys, piece.first, part);
-            part.collector.flush();
+    fn work(piece: &mut ReadPiece<'k, 'r>) {
+        if let Some(source) = piece.source.take() {
+            piece.read = source.read(&piece.keys, piece.first, &mut piece.part);
+            piece.part.collector.flush();
         }
     }
 
-    fn take(&mut self, piece: &mut Read<'k, 'r>) -> Result<(), TableError> {
+    fn take(&mut self, piece: &mut ReadPiece<'k, 'r>) -> Result<(), TableError> {
         std::mem::replace(&mut piece.read, Ok(()))?;
-        if let Some(mut part) = std::mem::replace(&mut piece.part, Ok(None))? {
-            self.rows.take_from(&mut part)?;
-            piece.part = Ok(Some(part));
+        self.bytes -= piece.bytes;
+        if let Source::Parquet(groups) = &mut self.scan.source
+            && self.by_groups
+        {
+            groups.has_read(piece.part.collector.report().rows);
+        }
+        self.rows.take_from(&mut piece.part)?;
+        if self.by_groups {
+            // The memory of so many rows is not kept beside them.
+            piece.part = self.rows.part()?;
         }
         Ok(())
     }
 }
 
-impl Piece {
+impl RowSource {
     fn read<'r>(self, keys: &Keys<'_>, mut first: u64, rows: &mut Loading<'r>) -> Result<(), TableError> {
         match self {
-            Piece::Batch(batch) => keys.of(first, &batch, rows),
-            Piece::Group(mut group) => {
+            RowSource::Batch(batch) => keys.of(first, &batch, rows),
+            RowSource::Group(mut group) => {
                 while let Some(batch) = group.next(keys.input)? {
                     keys.of(first, &batch, rows)?;
                     first += batch.num_rows() as u64;

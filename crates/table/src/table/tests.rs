@@ -614,10 +614,45 @@ fn many_threads_find_the_first_fault() {
             assert_eq!(found(threads), expected);
         }
     }
+    // Neither is one that makes a record too long.
+    for stray in ["a\"b,\"c\n", "a,\"b\"c\"\n"] {
+        let file = format!("k,v\n{}{stray}{}", "a,b\n".repeat(1 << 17), "x,y\n".repeat(5 << 20));
+        let found =
+            |threads| load(file.as_bytes(), &Request { threads, ..request(&["k"]) }).unwrap_err().to_string();
+        assert_eq!(found(3), found(1));
+        assert!(found(1).contains("double quote"), "{}", found(1));
+    }
     let tall = format!("k\n{}\"{}", "a\n".repeat(1 << 18), "b\n".repeat(9 << 20));
     let found =
         |threads| load(tall.as_bytes(), &Request { threads, ..request(&["k"]) }).unwrap_err().to_string();
     assert_eq!((found(3), found(1).contains("line 262146")), (found(1), true));
+}
+
+#[test]
+fn many_threads_read_what_comes_before_a_failure() {
+    let mut rng = StdRng::seed_from_u64(10);
+    let text = large(&mut rng, "\n", false);
+    let found = |file: &[u8], threads| {
+        let wanted = Request { threads, ..request(&["mail:email"]) };
+        load(file, &wanted).map(|(table, items)| all(&table, &items)).map_err(|error| error.to_string())
+    };
+    for packing in [Packing::Gzip, Packing::Zstd] {
+        let mut packed = Vec::new();
+        packing::encode(packing, &mut packed, |out| out.write_all(text.as_bytes())).unwrap();
+        for part in 1..8 {
+            let cut = &packed[..packed.len() * part / 8];
+            let expected = found(cut, 1).unwrap_err();
+            assert!(expected.contains("before line"), "{expected}");
+            assert_eq!(found(cut, 3).unwrap_err(), expected);
+        }
+    }
+    // Records longer than a piece, one of them with more lines than the rest of the table.
+    let long = format!("7,a@b.ch,\"{}\"\n", "x\n,".repeat(300_000));
+    let start = text.find("\n100,").unwrap() + 1;
+    let file = [&text[..start], &long, &text[start..], &long].concat();
+    let expected = found(file.as_bytes(), 1).unwrap();
+    assert!(expected.len() > file.len() / 2);
+    assert!([2, 7].into_iter().all(|threads| found(file.as_bytes(), threads).unwrap() == expected));
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(crate) fn read<'r, S: Rows<'r>>(
     let columns = Columns { indices, charset };
     let cuts = pieces::read(threads, &mut csv, &columns, &mut rows)?;
     // The rest, or all of it.
-    columns.read(&mut csv.records, &mut rows).map_err(|stop| csv.explain_stop(stop))?;
+    columns.read(&mut csv.records, &mut rows).map_err(|stop| csv.explain_stop(&csv.records, stop))?;
     Ok(Loaded { rows, columns: csv.columns(), fingerprint: csv.fingerprint()?, cuts })
 }
 
@@ -124,8 +124,8 @@ pub(super) fn select(
         error => error,
     };
     let mut csv = Csv::open(input, packing, on_progress).map_err(or_changed)?;
-    let form = Form::of(&csv);
-    let mut lines = Lines::new(BufWriter::with_capacity(1 << 20, out), form);
+    let notation = Notation::of(&csv);
+    let mut lines = Lines::new(BufWriter::with_capacity(1 << 20, out), notation);
     lines.put(csv.records.preamble())?;
     if csv.records.has_header() {
         let names = chosen.added.names(&csv.names);
@@ -158,7 +158,7 @@ pub(super) fn select(
 
 /// How records are written: as they were.
 #[derive(Clone, Copy)]
-struct Form<'a> {
+struct Notation<'a> {
     input: &'a Input,
     line_end: &'static [u8],
     delimiter: u8,
@@ -167,10 +167,10 @@ struct Form<'a> {
     charset: Option<Charset>,
 }
 
-impl<'a> Form<'a> {
+impl<'a> Notation<'a> {
     fn of(csv: &Csv<'a>) -> Self {
         let (records, text) = (&csv.records, csv.records.source());
-        Form {
+        Notation {
             input: csv.input,
             line_end: records.line_end(),
             delimiter: records.delimiter(),
@@ -183,7 +183,7 @@ impl<'a> Form<'a> {
 /// Writes records as they were.
 struct Lines<'a, W> {
     out: W,
-    form: Form<'a>,
+    notation: Notation<'a>,
     /// Memory for text in UTF-16.
     wide: Vec<u8>,
     /// Memory for the fields behind a record.
@@ -191,12 +191,12 @@ struct Lines<'a, W> {
 }
 
 impl<'a, W: Write> Lines<'a, W> {
-    fn new(out: W, form: Form<'a>) -> Self {
-        Lines { out, form, wide: Vec::new(), added: Vec::new() }
+    fn new(out: W, notation: Notation<'a>) -> Self {
+        Lines { out, notation, wide: Vec::new(), added: Vec::new() }
     }
 
     fn put(&mut self, text: &[u8]) -> io::Result<()> {
-        let Some(encoding) = self.form.utf16 else { return self.out.write_all(text) };
+        let Some(encoding) = self.notation.utf16 else { return self.out.write_all(text) };
         self.wide.clear();
         unicode::encode(text, encoding, &mut self.wide);
         self.out.write_all(&self.wide)
@@ -208,10 +208,10 @@ impl<'a, W: Write> Lines<'a, W> {
         record: &[u8],
         fields: impl Iterator<Item = T>,
     ) -> Result<(), TableError> {
-        let Form { input, delimiter, charset, .. } = self.form;
+        let Notation { input, delimiter, charset, .. } = self.notation;
         let content = without_line_end(record);
         let line_end =
-            if content.len() < record.len() { &record[content.len()..] } else { self.form.line_end };
+            if content.len() < record.len() { &record[content.len()..] } else { self.notation.line_end };
         let mut added = std::mem::take(&mut self.added);
         added.clear();
         for field in fields {
@@ -333,9 +333,9 @@ impl<'a> Csv<'a> {
     }
 
     #[cold]
-    fn explain_stop(&self, stop: Stop) -> TableError {
+    fn explain_stop<R: Read>(&self, records: &Records<R>, stop: Stop) -> TableError {
         match stop {
-            Stop::Failure(failure) => self.explain(failure),
+            Stop::Failure(failure) => self.explain_in(records, failure),
             Stop::Table(error) => error,
         }
     }

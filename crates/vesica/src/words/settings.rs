@@ -335,10 +335,13 @@ impl Settings {
     pub fn threads(&self) -> usize {
         match self.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
+            threads => threads.min(MOST_THREADS),
         }
     }
 }
+
+/// Most threads of a party.
+const MOST_THREADS: usize = 1024;
 
 impl Settings {
     /// Whether a party in this role learns the result.

@@ -178,20 +178,19 @@ impl ReceivedMasks {
         let Sizes { receiver, sender } = self.sizes;
         progress.phase(Phase::Compare, sender as u64);
         let Some(mine) = self.mine else { return Ok(Vec::new()) };
-        let begin = || (mine.walk(), Vec::new());
-        let found = sorted::by_segments(
+        let found = sorted::by_stretches(
             self.threads,
             &self.theirs,
-            sender,
-            self.bits,
-            begin,
+            (sender, self.bits),
+            || (mine.walk(), Vec::new()),
             |(walk, pairs), first, theirs| {
                 walk.find(theirs, |item, position| pairs.push((item, (first + position) as u32)));
                 progress.advance(theirs.len() as u64);
             },
+            |(_, pairs)| pairs,
         );
         let mut pairs = large_capacity(sender.min(receiver));
-        found.map_err(Misbehaviour::InvalidMasks)?.into_iter().for_each(|(_, found)| pairs.extend(found));
+        found.map_err(Misbehaviour::InvalidMasks)?.into_iter().for_each(|found| pairs.extend(found));
         Ok(pairs)
     }
 }

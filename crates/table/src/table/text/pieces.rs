@@ -5,12 +5,11 @@
 //! those that one thread finds, which also reads what is left at the end.
 
 use std::io::{self, Write};
-use std::marker::PhantomData;
 
-use vesica_crypto::par::{Stages, in_order};
+use vesica_crypto::par::{Pipeline, in_order};
 
 use super::{Columns, Csv, Lines, Stop};
-use crate::collect::{Loading, Rows};
+use crate::collect::{Loading, Parted, Rows};
 use crate::csv::Records;
 use crate::error::TableError;
 use crate::request::Chosen;
@@ -30,71 +29,59 @@ struct Cut {
 }
 
 /// The first pass, as far as pieces go. There are none for one thread, or for rows that one thread must take.
-pub(super) fn read<'r, S: Rows<'r>>(
+pub(super) fn read<'r>(
     threads: usize,
     csv: &mut Csv<'_>,
     columns: &Columns,
-    rows: &mut S,
+    rows: &mut impl Rows<'r>,
 ) -> Result<Cuts, TableError> {
-    if threads < 2 || rows.part()?.is_none() {
-        return Ok(Cuts::default());
-    }
-    let mut reading = Reading { csv, columns, rows, cuts: Vec::new(), parts: PhantomData };
+    let Some(rows) = rows.parted().filter(|_| threads > 1) else { return Ok(Cuts::default()) };
+    let mut reading = Reading { csv, columns, rows, cuts: Vec::new() };
     in_order(threads, &mut reading)?;
     Ok(Cuts { threads, cuts: reading.cuts })
 }
 
-struct Reading<'c, 'a, 'r, S> {
+struct Reading<'c, 'a, 'r> {
     csv: &'c mut Csv<'a>,
     columns: &'c Columns,
-    rows: &'c mut S,
+    rows: &'c mut dyn Parted<'r>,
     cuts: Vec<Cut>,
-    parts: PhantomData<Loading<'r>>,
 }
 
 /// Some records, and the rows that a thread makes of them.
-struct Read<'r> {
+struct ReadPiece<'r> {
     records: Records<io::Empty>,
     bytes: usize,
     columns: Columns,
-    part: Result<Option<Loading<'r>>, TableError>,
-    stop: Option<Stop>,
+    part: Loading<'r>,
+    read: Result<(), Stop>,
 }
 
-impl<'r, S: Rows<'r>> Stages for Reading<'_, '_, 'r, S> {
-    type Piece = Read<'r>;
+impl<'r> Pipeline for Reading<'_, '_, 'r> {
+    type Piece = ReadPiece<'r>;
     type Error = TableError;
 
-    fn piece(&mut self) -> Read<'r> {
+    fn piece(&mut self) -> Result<ReadPiece<'r>, TableError> {
         let (records, columns) = (self.csv.records.piece(), self.columns.clone());
-        Read { records, bytes: 0, columns, part: self.rows.part(), stop: None }
+        Ok(ReadPiece { records, bytes: 0, columns, part: self.rows.part()?, read: Ok(()) })
     }
 
-    fn fill(&mut self, piece: &mut Read<'r>) -> Result<bool, TableError> {
+    fn fill(&mut self, piece: &mut ReadPiece<'r>) -> Result<bool, TableError> {
         let given = self.csv.records.give(&mut piece.records);
         piece.bytes = given.map_err(|failure| self.csv.explain(failure))?;
         Ok(piece.bytes > 0)
     }
 
-    fn work(piece: &mut Read<'r>) {
-        if let Ok(Some(part)) = &mut piece.part {
-            piece.stop = piece.columns.read(&mut piece.records, part).err();
-            part.collector.flush();
-        }
+    fn work(piece: &mut ReadPiece<'r>) {
+        piece.read = piece.columns.read(&mut piece.records, &mut piece.part);
+        piece.part.collector.flush();
     }
 
-    fn take(&mut self, piece: &mut Read<'r>) -> Result<(), TableError> {
-        match piece.stop.take() {
-            Some(Stop::Failure(failure)) => return Err(self.csv.explain_in(&piece.records, failure)),
-            Some(Stop::Table(error)) => return Err(error),
-            None => {}
-        }
-        if let Some(mut part) = std::mem::replace(&mut piece.part, Ok(None))? {
-            self.cuts.push(Cut { bytes: piece.bytes, rows: part.collector.report().rows });
-            self.rows.take_from(&mut part)?;
-            piece.part = Ok(Some(part));
-        }
-        Ok(())
+    fn take(&mut self, piece: &mut ReadPiece<'r>) -> Result<(), TableError> {
+        let read = std::mem::replace(&mut piece.read, Ok(()));
+        read.map_err(|stop| self.csv.explain_stop(&piece.records, stop))?;
+        self.cuts.push(Cut { bytes: piece.bytes, rows: piece.part.collector.report().rows });
+        self.rows.take_from(&mut piece.part)
     }
 }
 
@@ -121,7 +108,7 @@ struct Selecting<'c, 'a, 'r, 'f, W> {
 }
 
 /// Some records, and those that were chosen as they are written.
-struct Selected<'r, 'f> {
+struct SelectPiece<'r, 'f> {
     records: Records<io::Empty>,
     chosen: Chosen<'r>,
     /// The number of the first chosen row among all of them.
@@ -129,19 +116,20 @@ struct Selected<'r, 'f> {
     /// The chosen rows, counted from the beginning of the piece, ascending.
     rows: Vec<u32>,
     lines: Lines<'f, Vec<u8>>,
-    stop: Option<Stop>,
+    written: Result<(), Stop>,
 }
 
-impl<'r, 'f, W: Write> Stages for Selecting<'_, '_, 'r, 'f, W> {
-    type Piece = Selected<'r, 'f>;
+impl<'r, 'f, W: Write> Pipeline for Selecting<'_, '_, 'r, 'f, W> {
+    type Piece = SelectPiece<'r, 'f>;
     type Error = TableError;
 
-    fn piece(&mut self) -> Selected<'r, 'f> {
-        let (records, lines) = (self.csv.records.piece(), Lines::new(Vec::new(), self.lines.form));
-        Selected { records, chosen: self.chosen, first: 0, rows: Vec::new(), lines, stop: None }
+    fn piece(&mut self) -> Result<SelectPiece<'r, 'f>, TableError> {
+        let (records, lines) = (self.csv.records.piece(), Lines::new(Vec::new(), self.lines.notation));
+        let chosen = self.chosen;
+        Ok(SelectPiece { records, chosen, first: 0, rows: Vec::new(), lines, written: Ok(()) })
     }
 
-    fn fill(&mut self, piece: &mut Selected<'r, 'f>) -> Result<bool, TableError> {
+    fn fill(&mut self, piece: &mut SelectPiece<'r, 'f>) -> Result<bool, TableError> {
         let Some(Cut { bytes, rows }) = self.cuts.next() else { return Ok(false) };
         let given = self.csv.records.give_bytes(*bytes, &mut piece.records);
         given.map_err(|failure| self.csv.explain(failure))?;
@@ -156,22 +144,21 @@ impl<'r, 'f, W: Write> Stages for Selecting<'_, '_, 'r, 'f, W> {
         Ok(true)
     }
 
-    fn work(piece: &mut Selected<'r, 'f>) {
+    fn work(piece: &mut SelectPiece<'r, 'f>) {
         piece.lines.out.clear();
-        piece.stop = piece.write().err();
+        piece.written = piece.write();
     }
 
-    fn take(&mut self, piece: &mut Selected<'r, 'f>) -> Result<(), TableError> {
-        if let Some(stop) = piece.stop.take() {
-            return Err(self.csv.explain_stop(stop));
-        }
+    fn take(&mut self, piece: &mut SelectPiece<'r, 'f>) -> Result<(), TableError> {
+        let written = std::mem::replace(&mut piece.written, Ok(()));
+        written.map_err(|stop| self.csv.explain_stop(&piece.records, stop))?;
         Ok(self.lines.out.write_all(&piece.lines.out)?)
     }
 }
 
-impl Selected<'_, '_> {
+impl SelectPiece<'_, '_> {
     fn write(&mut self) -> Result<(), Stop> {
-        let Selected { records, chosen, first, rows, lines, .. } = self;
+        let SelectPiece { records, chosen, first, rows, lines, .. } = self;
         let mut row = 0;
         let mut left = (*first..).zip(&*rows).peekable();
         while left.peek().is_some() {
