@@ -192,7 +192,7 @@ impl<C: Code<W>, const W: usize> NcoReceiver<C::Word> for Receiver<C, W> {
         let step = TILE * (size >> size.trailing_zeros().min(TILE.trailing_zeros()));
         let together = if self.threads == 1 { step } else { words.len().next_multiple_of(step).max(step) };
         let each = together.div_ceil(step * self.threads) * step;
-        work.lanes.resize_with(self.threads.min(together / each).max(1), || Lane {
+        work.lanes.resize_with(work.lanes.len().max(together.div_ceil(each)), || Lane {
             tile: Scratch::new(),
             rows: Vec::new(),
         });
