@@ -73,8 +73,10 @@ impl<'k, 'r> Pipeline for Reading<'_, '_, 'k, 'r> {
             }),
             _ => self.scan.next()?.map(|(_, batch)| RowSource::Batch(batch)),
         };
-        piece.bytes = match &piece.source {
-            Some(RowSource::Batch(batch)) => batch.get_array_memory_size(),
+        piece.bytes = match (&piece.source, &self.scan.source) {
+            // Slices of a table in memory take none of their own.
+            (_, Source::Batches(_)) => 0,
+            (Some(RowSource::Batch(batch)), _) => batch.get_array_memory_size(),
             _ => 0,
         };
         self.bytes += piece.bytes;
