@@ -54,7 +54,8 @@ impl Input {
         self.load_unless(request, &mut |_| ControlFlow::Continue(()), on_progress)
     }
 
-    /// As [`load`](Self::load), unless `on_rows`, called before all rows with their approximate number (0 if unknown), ends it.
+    /// As [`load`](Self::load), unless `on_rows` ends it, which is called before all rows with their approximate number (0
+    /// if unknown).
     pub fn load_unless(
         self,
         request: &Request,

@@ -22,8 +22,8 @@ pub struct Walk<'a> {
 }
 
 impl Ascending {
-    /// Arranges the tags of `mine` on at most `threads` threads. They have `bits` bits; tag number i stands for `item(i)`. Of several
-    /// equal tags only the first is ever found.
+    /// Arranges the tags of `mine` on at most `threads` threads. They have `bits` bits; tag number i stands for
+    /// `item(i)`. Of several equal tags only the first is ever found.
     ///
     /// # Panics
     /// If there are 2^32 tags or more, or a tag has more bits.

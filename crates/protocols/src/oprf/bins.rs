@@ -130,6 +130,23 @@ impl<Word> Batch<Word> {
     }
 }
 
+/// The outputs of batches of a region, whose rows are those of the OTs from number `first` on.
+fn evaluate_together<Word: Copy + Send + Sync, const W: usize>(
+    threads: usize,
+    ots: &impl NcoSender<Word, W>,
+    (size, first): (usize, u64),
+    rows: &[[Block; W]],
+    batches: &mut [(Batch<Word>, Vec<Block>)],
+) {
+    let Ok(()) = par::fill_chunks(threads, 1, batches, |_, batches| {
+        for (batch, outputs) in batches {
+            outputs.resize(batch.positions.len(), Block::ZERO);
+            ots.evaluate_groups(size, first, rows, &batch.rows, &batch.words, outputs);
+        }
+        Ok::<_, Infallible>(())
+    });
+}
+
 /// How a run reports its OTs.
 #[derive(Clone, Copy)]
 pub(crate) enum Reported {
@@ -284,13 +301,7 @@ where
                             count += usize::from(more);
                         }
                         let taken = &mut batches[..count];
-                        let Ok(()) = par::fill_chunks(run.threads, 1, taken, |_, batches| {
-                            for (batch, outputs) in batches {
-                                outputs.resize(batch.positions.len(), Block::ZERO);
-                                ots.evaluate_groups(size, number, &rows, &batch.rows, &batch.words, outputs);
-                            }
-                            Ok::<_, Infallible>(())
-                        });
+                        evaluate_together(run.threads, &ots, (size, number), &rows, taken);
                         taken.iter().for_each(|(batch, outputs)| {
                             sink.put(batch.positions.iter().copied(), outputs);
                         });
