@@ -7,13 +7,10 @@
 //! lower chunks have been started by then. A panic in a chunk reaches the caller.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::panic;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-
-use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
 /// Runs `work(chunk_index, inputs, outputs)` over equal chunks of `inputs` and `outputs`; the last may be
 /// shorter.
@@ -80,14 +77,17 @@ where
     }
     counted::add(helpers);
     let queue = Queue { tasks: Mutex::new(tasks.enumerate()), first_error: Mutex::new(None) };
-    match pool() {
-        Some(pool) => pool.in_place_scope(|scope| {
-            (0..helpers).for_each(|_| scope.spawn(|_| queue.drain(&work)));
-            queue.drain(&work);
-        }),
-        // If the system refuses threads, this one does all the work.
-        None => queue.drain(&work),
-    }
+    thread::scope(|scope| {
+        // If the system refuses a thread, the existing threads do all the work.
+        let helper = |_| thread::Builder::new().spawn_scoped(scope, || queue.drain(&work)).ok();
+        let joins: Vec<_> = (0..helpers).map_while(helper).collect();
+        queue.drain(&work);
+        for join in joins {
+            if let Err(payload) = join.join() {
+                panic::resume_unwind(payload);
+            }
+        }
+    });
     match queue.first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, error)) => Err(error),
         None => Ok(()),
@@ -113,24 +113,6 @@ mod counted {
         HELPERS.set(HELPERS.get() + helpers);
         #[cfg(not(any(test, feature = "testing")))]
         let _ = helpers;
-    }
-}
-
-/// The threads that loops share, started with the first loop that needs some: starting one takes longer than many a loop.
-/// More than there are cores, so that a loop need not wait for those of another caller. None if the system refuses them.
-fn pool() -> Option<&'static ThreadPool> {
-    /// For the process of that number: a fork of it has no threads.
-    static POOL: Mutex<Option<(u32, Option<&'static ThreadPool>)>> = Mutex::new(None);
-    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-    match *pool {
-        Some((process, pool)) if process == std::process::id() => pool,
-        _ => {
-            let threads = 2 * thread::available_parallelism().map_or(1, NonZero::get);
-            let built = ThreadPoolBuilder::new().num_threads(threads).build();
-            let built = built.ok().map(|pool| &*Box::leak(Box::new(pool)));
-            *pool = Some((std::process::id(), built));
-            built
-        }
     }
 }
 

@@ -103,10 +103,9 @@ fn built() -> BTreeSet<String> {
     names.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
 }
 
-/// The crates that may declare `links`: the TLS provider and its wrapper, zstd, and two that build nothing native: pyo3,
-/// which says where Python's symbols come from, and rayon-core, which wants to be in a program once. (cargo-deny has no
-/// such list.)
-const NATIVE: [&str; 6] = ["aws-lc-rs", "aws-lc-sys", "pyo3", "pyo3-ffi", "rayon-core", "zstd-sys"];
+/// The crates that may declare `links`: the TLS provider and its wrapper, zstd, and pyo3, which builds nothing native but
+/// says where Python's symbols come from. (cargo-deny has no such list.)
+const NATIVE: [&str; 5] = ["aws-lc-rs", "aws-lc-sys", "pyo3", "pyo3-ffi", "zstd-sys"];
 
 #[test]
 fn native_code_is_linked_by_the_listed_crates_alone() {
