@@ -1,4 +1,4 @@
-"""Times runs in several parts against runs in one: `python benchmarks/parts.py VESICA --log-keys 24 --parts 1 16 --runs 3`
+"""Times runs in several parts against runs in one: `python benchmarks/parts.py VESICA --log-keys 24 --parts 1 16 auto`
 
 Two processes of the program on this machine, connected over loopback with TLS, with tables of 2^N keys each, half of them
 in common. Printed are the seconds from keys in memory to matches (the report's phases but reading, connecting and writing),
@@ -6,7 +6,8 @@ and the peak memory of both sides. The quiet machine is yours to see to.
 
 `--delay MS` puts a process between the two that delays all bytes by so much each way, which is what several parts at once
 are of use for; it takes some of the processor. `--threads 1 2` gives the threads of each side; how many parts are played at
-once follows from them (docs/scale.md).
+once follows from them, and so do the parts of `auto` (docs/scale.md). Whatever stands behind `--` goes to both sides:
+`-- --protocol gbf --security semi-honest`.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import multiprocessing
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -80,8 +82,8 @@ def pass_on(address, delay, told):
     asyncio.run(listen())
 
 
-def seconds(report):
-    return sum(phase["wall_s"] for phase in report["phases"] if phase["name"] not in AROUND)
+def seconds(report, of="wall_s"):
+    return sum(phase[of] for phase in report["phases"] if phase["name"] not in AROUND)
 
 
 def run(program, folder, arguments, delay):
@@ -106,11 +108,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=lambda path: str(Path(path).resolve()))
     parser.add_argument("--log-keys", type=int, default=20)
-    parser.add_argument("--parts", type=int, nargs="+", default=[1, 16])
+    parser.add_argument("--parts", nargs="+", default=["1", "16", "auto"])
     parser.add_argument("--threads", type=int, nargs="+", default=[2])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--delay", type=float, help="milliseconds each way")
-    arguments = parser.parse_args()
+    own, _, given = " ".join(sys.argv[1:]).partition(" -- ")
+    arguments = parser.parse_args(own.split())
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         for side in ("receiver", "sender"):
@@ -119,15 +122,18 @@ def main():
             (folder / f"{side}.pub").write_bytes(made.stdout)
         for threads in arguments.threads:
             for parts in arguments.parts:
-                options = ["--parts", str(parts), "--threads", str(threads)]
+                options = {"auto": [], "1": ["--max-parts", "1"]}.get(parts, ["--parts", parts])
+                options = [*options, "--threads", str(threads), *given.split()]
                 runs = range(arguments.runs)
                 reports = [run(arguments.program, folder, options, arguments.delay) for _ in runs]
                 times = [seconds(receiver) for receiver, _ in reports]
-                lanes = (reports[0][0]["parts"] or {"lanes": 1})["lanes"]
+                played = reports[0][0]["parts"] or {"count": 1, "lanes": 1}
+                cpu = [statistics.median(seconds(pair[side], "cpu_s") for pair in reports) for side in (0, 1)]
                 peaks = [max(pair[side]["peak_rss"] for pair in reports) / 2**20 for side in (0, 1)]
-                print(f"2^{arguments.log_keys} keys, {threads} threads a side, {parts} parts, {lanes} at once: "
+                print(f"2^{arguments.log_keys} keys, {threads} threads a side, {parts}: {played['count']} parts, "
+                      f"{played['lanes']} at once: "
                       f"median {statistics.median(times):.2f} s of {[round(time, 2) for time in times]}, "
-                      f"peaks of {peaks[0]:.0f} and {peaks[1]:.0f} MiB", flush=True)
+                      f"CPU of {cpu[0]:.2f} and {cpu[1]:.2f} s, peaks of {peaks[0]:.0f} and {peaks[1]:.0f} MiB", flush=True)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ use vesica::channel::transport::{
     Control, FrameReceiver, FrameSender, Meanwhile, Result as Sent, Transport, Urgency,
 };
 use vesica::channel::{CancelToken, Channel, ChannelError, Frame, Kind, Stream};
-use vesica::encode::items::{Encoding, Items, Split, Width};
+use vesica::encode::items::{Encoding, Items, Matches, Split, Width};
 use vesica::encode::parts::Parts;
 use vesica::protocols::registry::{self, Entry};
-use vesica::protocols::{Ctx, Parameters, Phase, Progress, Role, Security, Sizes};
+use vesica::protocols::{Ctx, Outcome, Parameters, Phase, Progress, Role, Security, Sizes};
 use vesica::resources::cpu_seconds;
 use vesica::table::{Input, KeySpec, Request, Table};
 use vesica_crypto::join::join;
@@ -306,51 +306,143 @@ impl Control for Nobody {
     fn close(&self) {}
 }
 
-/// Both roles of a protocol, each alone.
+/// The sets of both sides, or of a pair of their parts, and how a protocol is to treat them.
+struct Match {
+    entry: &'static Entry,
+    parameters: Parameters,
+    sizes: Sizes,
+    mine: Items,
+    theirs: Items,
+}
+
+/// What came from the partner, frame by frame.
+type Heard = Arc<Vec<Vec<u8>>>;
+
+impl Match {
+    /// Plays one role.
+    fn play(
+        &self,
+        role: Role,
+        mut channel: Stream,
+        (threads, watch): (usize, &Watch),
+    ) -> Result<Option<Matches>, String> {
+        let mut rng = Prg::from_seed([role as u8 + 1; 16]);
+        let mut run = self.entry.run(&[3; 32], self.sizes, self.parameters);
+        (run.threads, run.progress) = (threads, watch);
+        let ctx = &mut Ctx::new(&run, &mut channel, &mut rng);
+        let failed = |error: vesica::protocols::Error| error.to_string();
+        let outcome = match role {
+            Role::Receiver => {
+                self.entry.receive(ctx, &self.mine).and_then(|pending| pending.finish()).map(Some)
+            }
+            Role::Sender => self.entry.send(ctx, &self.theirs).map(|_| None),
+        };
+        let outcome = outcome.map_err(failed)?;
+        channel.flush().map_err(|error| error.to_string())?;
+        Ok(match outcome {
+            Some(Outcome::Matches(matches)) => Some(matches),
+            _ => None,
+        })
+    }
+
+    /// What receiver and sender hear of each other.
+    fn record(&self) -> Result<[Heard; 2], Failed> {
+        let heard: [Arc<Mutex<Vec<Vec<u8>>>>; 2] = Default::default();
+        let (one, two) = memory::transports(&CancelToken::new());
+        let record = |transport: Transport, payloads: &Arc<Mutex<Vec<Vec<u8>>>>| {
+            let incoming = Box::new(Recorded { inner: transport.incoming, payloads: payloads.clone() });
+            Stream::new(Transport { incoming, ..transport })
+        };
+        let (here, there) = (record(one, &heard[0]), record(two, &heard[1]));
+        std::thread::scope(|scope| {
+            let sender = scope.spawn(|| self.play(Role::Sender, there, (1, &Watch::default())).map(drop));
+            self.play(Role::Receiver, here, (1, &Watch::default()))?;
+            sender.join().map_err(|_| "the sender panicked")??;
+            Ok::<(), Failed>(())
+        })?;
+        Ok(heard.map(|heard| {
+            Arc::new(std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner)))
+        }))
+    }
+
+    /// Plays one role against what it heard before.
+    fn replay(
+        &self,
+        role: Role,
+        heard: &[Heard; 2],
+        how: (usize, &Watch),
+    ) -> Result<Option<Matches>, String> {
+        let payloads = heard[role as usize].clone();
+        let left = payloads.iter().map(Vec::len).sum();
+        let incoming = Box::new(Recording { payloads, next: 0, left });
+        let (outgoing, control, counters) = (Box::new(Nobody), Arc::new(Nobody), Arc::default());
+        self.play(role, Stream::new(Transport { outgoing, incoming, control, counters }), how)
+    }
+}
+
+/// Both roles of a protocol, each alone: the set in one piece, whose loops have all threads, and in as many parts as there
+/// are threads, each of which plays one.
 fn roles(entry: &'static Entry, security: Security, size: usize, threads: &[usize]) -> Result<(), Failed> {
     let names = |from: usize| (from..from + size).map(address).collect::<Vec<_>>();
     let parameters = Parameters { security, ..Parameters::default() };
     let Encoding::Digest(width) = parameters.encoding() else { return Err("items are digests".into()) };
     let [mine, theirs] = [0, size / 2].map(|from| Items::of_keys(width, &names(from)));
-    let (mine, theirs) = (mine?, theirs?);
     let sizes = Sizes { receiver: size, sender: size };
-    let play = |role: Role, mut channel: Stream, threads: usize| -> Result<Vec<(Phase, Duration)>, Failed> {
-        let watch = Watch::default();
-        let mut rng = Prg::from_seed([role as u8 + 1; 16]);
-        let mut run = entry.run(&[3; 32], sizes, parameters);
-        (run.threads, run.progress) = (threads, &watch);
-        let ctx = &mut Ctx::new(&run, &mut channel, &mut rng);
-        match role {
-            Role::Receiver => drop(entry.receive(ctx, &mine)?.finish()?),
-            Role::Sender => drop(entry.send(ctx, &theirs)?),
-        }
-        channel.flush()?;
-        Ok(watch.phases())
+    let whole = Match { entry, parameters, sizes, mine: mine?, theirs: theirs? };
+    let heard = whole.record()?;
+    let split = |threads: usize, role: Role, parts: Parts| -> Result<(Split<'_>, Vec<Items>), Failed> {
+        let items = if role == Role::Receiver { &whole.mine } else { &whole.theirs };
+        let split = Split::by_threads(threads, items, &[1; 32], parts)?;
+        let parts = split.all_parts(threads, &mut Prg::from_seed([role as u8 + 4; 16]))?;
+        Ok((split, parts))
     };
-    let heard: [Arc<Mutex<Vec<Vec<u8>>>>; 2] = Default::default();
-    let (one, two) = memory::transports(&CancelToken::new());
-    let record = |transport: Transport, payloads: &Arc<Mutex<Vec<Vec<u8>>>>| {
-        let incoming = Box::new(Recorded { inner: transport.incoming, payloads: payloads.clone() });
-        Stream::new(Transport { incoming, ..transport })
-    };
-    let (here, there) = (record(one, &heard[0]), record(two, &heard[1]));
-    std::thread::scope(|scope| {
-        let sender =
-            scope.spawn(|| play(Role::Sender, there, 1).map(drop).map_err(|error| error.to_string()));
-        play(Role::Receiver, here, 1)?;
-        sender.join().map_err(|_| "the sender panicked")??;
-        Ok::<(), Failed>(())
-    })?;
-    for (role, heard) in [Role::Receiver, Role::Sender].into_iter().zip(&heard) {
-        let heard = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
-        let payloads = Arc::new(heard);
+    let mut in_parts = Vec::new();
+    for &threads in threads {
+        let parts = Parts::new(threads as u32)?;
+        let parameters = Parameters { statistical: parts.statistical_security(), ..parameters };
+        let (_, mine) = split(threads, Role::Receiver, parts)?;
+        let (_, theirs) = split(threads, Role::Sender, parts)?;
+        let pair = |(mine, theirs): (Items, Items)| {
+            let part = Match {
+                sizes: Sizes { receiver: mine.len(), sender: theirs.len() },
+                parameters,
+                mine,
+                theirs,
+                entry,
+            };
+            Ok::<_, Failed>((part.record()?, part))
+        };
+        in_parts.push((parts, mine.into_iter().zip(theirs).map(pair).collect::<Result<Vec<_>, _>>()?));
+    }
+    for role in [Role::Receiver, Role::Sender] {
         let what = format!("{} {}, {size} keys, {role}", entry.name, security.name());
         measure_phases(&what, threads, |threads| {
-            let left = payloads.iter().map(Vec::len).sum();
-            let incoming = Box::new(Recording { payloads: payloads.clone(), next: 0, left });
-            let (outgoing, control) = (Box::new(Nobody), Arc::new(Nobody));
-            let counters = Arc::default();
-            play(role, Stream::new(Transport { outgoing, incoming, control, counters }), threads)
+            let watch = Watch::default();
+            whole.replay(role, &heard, (threads, &watch))?;
+            Ok(watch.phases())
+        })?;
+        measure(&format!("{what}, a part for each thread"), threads, |wanted| {
+            let at = threads.iter().position(|threads| *threads == wanted).unwrap_or(0);
+            let (parts, recorded) = &in_parts[at];
+            if wanted == 1 {
+                return Ok(whole.replay(role, &heard, (1, &Watch::default())).map(drop)?);
+            }
+            let (split, items) = split(wanted, role, *parts)?;
+            drop(items);
+            let matches = std::thread::scope(|scope| {
+                let lane = |(heard, part)| {
+                    scope.spawn(move || Match::replay(part, role, heard, (1, &Watch::default())))
+                };
+                let lanes: Vec<_> = recorded.iter().map(|(heard, part)| lane((heard, part))).collect();
+                lanes
+                    .into_iter()
+                    .map(|lane| lane.join().map_err(|_| "a part panicked".to_owned())?)
+                    .collect::<Result<Vec<_>, String>>()
+            })?;
+            if role == Role::Receiver {
+                drop(split.matches(matches.into_iter().flatten()));
+            }
+            Ok(())
         })?;
     }
     Ok(())

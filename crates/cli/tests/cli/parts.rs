@@ -53,6 +53,32 @@ fn both_learn_with_the_listening_side_as_the_one_that_asks_for_parts() {
     assert_eq!(scene.read("theirs.csv"), plain_join(&theirs, &mine));
 }
 
+/// A run that computes for long takes a part for each thread, if both sides have several.
+#[test]
+fn cores_of_both_sides_take_parts_that_nobody_asked_for() {
+    let scene = Scene::new();
+    let (mine, theirs) = (emails("receiver", 60_000, 1234), emails("sender", 60_000, 1234));
+    scene.write("receiver.csv", &mine);
+    scene.write("sender.csv", &theirs);
+    let slow = ["--protocol", "gbf", "--security", "semi-honest"];
+    for (here, there, count) in [
+        (["--threads", "4"], ["--threads", "8"], Some(4)),
+        (["--threads", "8"], ["--threads", "1"], None),
+        (["--threads", "8"], ["--max-parts", "1"], None),
+    ] {
+        let receiver = [&RECEIVER[..], &slow, &here, &["--report", "report.json"]].concat();
+        let (received, sent) = scene.pair(&[&SENDER[..], &slow, &there].concat(), &receiver);
+        sent.expect(0, &[]);
+        received.expect(0, &["1234 of 60000 "]);
+        assert_eq!(scene.read("out.csv"), plain_join(&mine, &theirs));
+        let report: Value = serde_json::from_str(&scene.read("report.json")).unwrap();
+        assert_eq!(report["parts"]["count"].as_u64(), count);
+        for name in ["out.csv", "report.json"] {
+            std::fs::remove_file(scene.path(name)).unwrap();
+        }
+    }
+}
+
 #[test]
 fn local_plays_parts_too() {
     let scene = Scene::new();

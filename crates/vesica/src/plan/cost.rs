@@ -1,7 +1,6 @@
 //! What a run would cost: traffic and memory by the registry's formulas, time by the nearest measured cell.
 
 mod budget;
-mod measured;
 
 use serde::Serialize;
 use vesica_ot::base::cache;
@@ -9,6 +8,8 @@ use vesica_protocols::{Learns, Participant, ResultKind, Role, Sizes};
 use vesica_text::{Text, text};
 
 use crate::words::auto::{self, PlanError};
+use crate::words::measured;
+pub use crate::words::measured::{COLUMNS, Cell, Conditions, Configuration, RECORDS, Time, sources};
 use crate::words::memory::Bytes;
 use crate::words::memory_use::side::{KeysAt, PartCosts, RunCosts, SideMemory, of_protocol};
 use crate::words::parts::{self, Parts, questions};
@@ -16,7 +17,6 @@ use crate::words::registry::{self, Entry, Gates, PROTOCOLS, Security, Shape};
 use crate::words::settings::{self, Wanted};
 
 use budget::Layout;
-pub use measured::{COLUMNS, Cell, Conditions, Configuration, RECORDS, Time, sources};
 
 /// A number of bytes of each party.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -101,8 +101,9 @@ pub fn estimate(entry: &Entry, shape: &Shape, conditions: &Conditions) -> Option
 }
 
 impl Estimate {
-    /// Of a run in so many parts, so many at once, where this estimate is of one part. Memory is left as it is.
-    fn in_parts(self, parts: Parts, lanes: u16) -> Self {
+    /// Of a run in so many parts, so many at once by so many threads, of which so many may be played again, where this
+    /// estimate is of one part. Memory is left as it is.
+    fn in_parts(self, parts: Parts, lanes: u16, threads: usize, repeated: u32) -> Self {
         let count = parts.count() as u64;
         let times =
             |Parties { receiver, sender }| Parties { receiver: count * receiver, sender: count * sender };
@@ -113,10 +114,8 @@ impl Estimate {
                 private_ands: count * gates.private_ands,
                 ..gates
             }),
-            max_tested_keys: self
-                .max_tested_keys
-                .map(|keys| questions::tested(parts, keys, questions::allowance(parts, lanes))),
-            time: self.time.map(|time| time.in_parts(parts.count(), lanes)),
+            max_tested_keys: self.max_tested_keys.map(|keys| questions::tested(parts, keys, repeated)),
+            time: self.time.map(|time| time.in_parts(parts.count(), lanes, threads)),
             ..self
         }
     }
@@ -226,7 +225,6 @@ pub fn forecast(
         if parts != Parts::ONE && protocol.has_helper() {
             return Err(Unfit::HelperInParts(protocol.name));
         }
-        let estimate = estimate(protocol, &shape, conditions).ok_or(Unfit::Sizes(protocol.name))?;
         let costs = |role| {
             // A receiver keeps of each part what its matches are found from.
             let of_whole = Shape { sizes, matches: 0, ..shape };
@@ -237,7 +235,16 @@ pub fn forecast(
             RunCosts { parts, whole, part }
         };
         let lanes = layout.lanes(&costs, conditions.threads);
-        let estimate = if parts == Parts::ONE { estimate } else { estimate.in_parts(parts, lanes) };
+        // The threads are shared out among the parts that are played at once.
+        let each = match parts {
+            Parts::ONE => *conditions,
+            _ => Conditions { threads: conditions.threads.div_ceil(lanes.into()), ..*conditions },
+        };
+        let estimate = estimate(protocol, &shape, &each).ok_or(Unfit::Sizes(protocol.name))?;
+        let estimate = match parts {
+            Parts::ONE => estimate,
+            parts => estimate.in_parts(parts, lanes, conditions.threads, layout.allowance(lanes)),
+        };
         Ok((layout.within(estimate, &costs, lanes)?, lanes))
     };
     if parts != Parts::ONE && (wanted.result != ResultKind::Rows || conditions.kept_base_ots) {

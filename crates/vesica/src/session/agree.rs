@@ -4,16 +4,16 @@ use vesica_channel::codec::CodecError;
 use vesica_channel::{Channel, ChannelError};
 use vesica_net::{Connection, PublicKey};
 use vesica_protocols::registry::{Security, Shape};
-use vesica_protocols::{self as protocols, Role, Sizes};
+use vesica_protocols::{self as protocols, Learns, Role, Sizes};
 
 use super::agreed::Agreed;
 use super::error::SessionError;
 use super::kind::{PART, RUN, TAKEN_UP};
 use crate::words::auto;
 use crate::words::base_ots::BaseOts;
-use crate::words::memory_use::side::{PartCosts, part_costs};
+use crate::words::memory_use::side::{CostsOfPart, part_costs, seconds_of_one_thread};
 use crate::words::parts::questions::{self, Side};
-use crate::words::parts::{self, Parts, PartsError};
+use crate::words::parts::{self, Parts, PartsError, PartsWanted};
 use crate::words::settings::Wanted;
 use crate::words::terms::{self, Terms};
 
@@ -48,12 +48,12 @@ pub fn agree_greeted(
     items: usize,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
-    agree_on_demand(channel, mine, wanted, (items, &|_, _| 1), my_key)
+    agree_on_demand(channel, mine, wanted, (items, &|_, _, _| PartsWanted::ONE), my_key)
 }
 
-/// How many parts this side needs for sets of these sizes, if a run can have several parts. The second argument tells what
-/// a part takes; nothing, if there is no protocol for it.
-pub(crate) type Demand<'d> = &'d dyn Fn(Sizes, &dyn Fn(Parts) -> Option<PartCosts>) -> u32;
+/// How many parts this side wants for sets of these sizes, if a run can have several parts. The second argument tells what
+/// a part takes; nothing, if there is no protocol for it. The third one is how long one thread computes, in seconds.
+pub(crate) type Demand<'d> = &'d dyn Fn(Sizes, CostsOfPart<'_>, f64) -> PartsWanted;
 
 /// As [`agree_greeted`], for a side that may need several parts.
 pub(crate) fn agree_on_demand(
@@ -111,9 +111,10 @@ fn compare(
         Role::Sender => Sizes { receiver: their_items, sender: items },
     };
     let costs = |parts: Parts| part_costs(&asked, wanted, (role, sizes), parts);
-    let needed = wanted.parts.max(demand(sizes, &costs));
-    let sides = sides(mine, &theirs, [needed, exchange_parts(channel, needed)?]);
-    let parts = agree_on_parts(mine, &theirs, &sides, sizes)?;
+    let demand = demand(sizes, &costs, seconds_of_one_thread(&asked, wanted, sizes));
+    let demand = PartsWanted { needed: wanted.parts.max(demand.needed), ..demand };
+    let sides = sides(mine, &theirs, [demand, exchange_parts(channel, demand)?]);
+    let parts = agree_on_parts(mine, &theirs, &sides, (sizes, wanted.learns))?;
     // Items are numbered in 32 bits.
     let played = parts::sizes(parts, sizes);
     if played.receiver.max(played.sender) > u32::MAX as usize {
@@ -128,6 +129,7 @@ fn compare(
     }
     let learns = wanted.learns;
     let repeats = match parameters.security {
+        _ if questions::are_for_cores(&sides) => 0,
         Security::Malicious => questions::room(&sides, parts, sizes, learns)?,
         Security::SemiHonest => u32::MAX,
     };
@@ -139,11 +141,11 @@ fn compare(
     Ok(Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, repeats, role, sid })
 }
 
-/// Both sides with the parts that they need.
-fn sides(mine: &Terms, theirs: &Terms, needed: [u32; 2]) -> [Side; 2] {
+/// Both sides with the parts that they want.
+fn sides(mine: &Terms, theirs: &Terms, wanted: [PartsWanted; 2]) -> [Side; 2] {
     let side =
-        |name, terms: &Terms, needed| Side { name, role: terms.role(), limits: terms.limits(), needed };
-    [side("this side", mine, needed[0]), side("the partner", theirs, needed[1])]
+        |name, terms: &Terms, wanted| Side { name, role: terms.role(), limits: terms.limits(), wanted };
+    [side("this side", mine, wanted[0]), side("the partner", theirs, wanted[1])]
 }
 
 /// B, if both sides allow it and the run has nothing that parts cannot have. Both sides compute the same.
@@ -151,9 +153,9 @@ fn agree_on_parts(
     mine: &Terms,
     theirs: &Terms,
     sides: &[Side; 2],
-    sizes: Sizes,
+    (sizes, learns): (Sizes, Learns),
 ) -> Result<Parts, PartsError> {
-    let parts = questions::agree_on_parts(sides, sizes)?;
+    let parts = questions::agree_on_parts(sides, sizes, learns)?;
     let excluded = mine.not_in_parts().or(theirs.not_in_parts());
     match excluded.filter(|_| parts != Parts::ONE) {
         Some(what) => Err(PartsError::Excluded(what)),
@@ -182,12 +184,16 @@ fn recv_terms(channel: &mut Connection) -> Result<Vec<u8>, SessionError> {
     Ok(bytes)
 }
 
-/// How many parts the partner needs.
-fn exchange_parts(channel: &mut Connection, needed: u32) -> Result<u32, SessionError> {
-    channel.send(&needed.to_le_bytes())?;
-    let mut theirs = [0; 4];
-    channel.recv_exact(&mut theirs)?;
-    Ok(u32::from_le_bytes(theirs))
+/// How many parts the partner wants.
+fn exchange_parts(channel: &mut Connection, mine: PartsWanted) -> Result<PartsWanted, SessionError> {
+    channel.send(&mine.needed.to_le_bytes())?;
+    channel.send(&mine.for_cores.to_le_bytes())?;
+    let mut theirs = || -> Result<u32, SessionError> {
+        let mut bytes = [0; 4];
+        channel.recv_exact(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    };
+    Ok(PartsWanted { needed: theirs()?, for_cores: theirs()? })
 }
 
 /// Exchanges the sizes. Both sides compare both sizes with both sides' limits.
@@ -282,6 +288,34 @@ mod tests {
             let code = crate::Error::session(RunPhase::Agree, &error).kind.exit_code();
             assert_eq!(code, if kind == 3 { 76 } else { 69 }, "{error}");
         }
+    }
+
+    /// How many parts two sides take whose cores want so many, and how many of them may be played again.
+    fn for_cores(wanted: [u32; 2], needed: u32) -> [(usize, u32); 2] {
+        let (mut here, mut there) = memory::pair(&CancelToken::new());
+        let agree = |role, wanted: PartsWanted, channel: &mut Connection| {
+            let settings = Settings::default();
+            let terms = Terms::new(role, &settings, &["raw".to_owned()]);
+            channel.send(&greeting(&terms)).unwrap();
+            let demand = &move |_: Sizes, _: CostsOfPart<'_>, _: f64| wanted;
+            let agreed =
+                agree_on_demand(channel, &terms, settings.wanted(), (1 << 20, demand), None).unwrap();
+            (agreed.parts.count(), agreed.allowance(2))
+        };
+        let [mine, theirs] = wanted.map(|for_cores| PartsWanted { needed, for_cores });
+        thread::scope(|scope| {
+            let sender = scope.spawn(|| agree(Role::Sender, theirs, &mut there));
+            [agree(Role::Receiver, mine, &mut here), sender.join().unwrap()]
+        })
+    }
+
+    /// A part that is played again is a second query.
+    #[test]
+    fn parts_for_cores_are_played_once() {
+        assert_eq!(for_cores([8, 5], 1), [(5, 0); 2]);
+        assert_eq!(for_cores([8, 1], 1), [(1, 0); 2]);
+        // Parts that a side needs may be played again, and nobody's cores add to them.
+        assert_eq!(for_cores([8, 8], 3), [(3, 4); 2]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use crate::session::met::Met;
 use crate::session::reporter::Reporter;
 use crate::words::error::{Error, RunPhase};
 use crate::words::memory_use::side::{CostsOfPart, KeysAt, SideMemory};
+use crate::words::parts::PartsWanted;
 use crate::words::results::Attachments;
 use crate::words::settings::Settings;
 use crate::words::terms::Terms;
@@ -60,13 +61,16 @@ pub(crate) struct Confirmed<'r, 'i> {
 }
 
 impl LocalOffer<'_> {
-    /// How many parts this side needs, where the run can have several.
-    fn parts(&self, can_meet_again: bool, sizes: Sizes, costs: CostsOfPart<'_>) -> u32 {
-        let can_split =
-            can_meet_again && self.terms.not_in_parts().is_none() && self.terms.limits().takes_parts();
+    /// How many parts this side wants, where the run can have several, and one thread computes for so many seconds.
+    fn parts(&self, can_meet_again: bool, sizes: Sizes, costs: CostsOfPart<'_>, seconds: f64) -> PartsWanted {
+        let limits = self.terms.limits();
+        let can_split = can_meet_again && self.terms.not_in_parts().is_none() && limits.takes_parts();
         match self.memory.keys {
-            KeysAt::Memory if !can_split => 1,
-            _ => self.memory.parts(sizes, costs),
+            KeysAt::Memory if !can_split => PartsWanted::ONE,
+            _ => PartsWanted {
+                needed: self.memory.parts(sizes, costs),
+                for_cores: self.memory.parts_for_cores(self.settings.threads(), costs, (seconds, sizes)),
+            },
         }
     }
 }
@@ -79,7 +83,9 @@ impl<'r> Conversation<'r, AgreedOn> {
         channel.cancel_on(reporter.cancel);
         reporter.connected(&channel);
         reporter.enter(RunPhase::Agree, 0);
-        let demand = |sizes: Sizes, costs: CostsOfPart<'_>| local.parts(links.is_some(), sizes, costs);
+        let demand = |sizes: Sizes, costs: CostsOfPart<'_>, seconds| {
+            local.parts(links.is_some(), sizes, costs, seconds)
+        };
         let (wanted, size) = (local.settings.wanted(), (local.items, &demand as _));
         let agreed = agree_on_demand(&mut channel, local.terms, wanted, size, local.my_key.as_ref());
         reporter.transcript(&channel);

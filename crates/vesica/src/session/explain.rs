@@ -246,7 +246,14 @@ impl Error {
 
     fn parts(phase: RunPhase, error: &PartsError) -> Self {
         let (side, kind, remedy) = match error {
-            PartsError::Link(error) => return Error::net(phase, error),
+            PartsError::Link(error) => {
+                let error = Error::net(phase, error);
+                let remedy = text!(
+                    "{}; each part of a run takes a connection, and with `[max-parts 1]` on one side the run takes one",
+                    error.remedy
+                );
+                return Error { remedy, ..error };
+            }
             PartsError::Disk(error) | PartsError::Engine(error) => return Error::clone(error),
             PartsError::Excluded(_) => {
                 (Side::Both, Kind::Refused, "leave out `[parts]`{ on both sides}, or the other option")

@@ -27,6 +27,42 @@ pub(crate) const LEAST_PARTS_OF_ENGINE: u32 = 2;
 /// The most lanes. A part waits for its partner part of the time only, so more would not be quicker.
 const MOST_LANES: u16 = 16;
 
+/// Seconds that a part takes beside the items' own: its connection, its base OTs, the set-up of its protocol.
+const SET_UP_S: f64 = 0.03;
+
+/// Seconds that one thread takes to split a set, an item.
+const SPLIT_S: f64 = 1e-7;
+
+/// What parts for the cores must save: so many seconds, which further connections to a distant partner take,
+const LEAST_SAVED_S: f64 = 0.2;
+
+/// and so much of the time, which the loops of a protocol save alone.
+const MOST_LEFT: f64 = 0.55;
+
+/// Into how many parts a side wants a run to be split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PartsWanted {
+    /// At least so many: its memory takes them, or its user says so.
+    pub(crate) needed: u32,
+    /// So many, one for each core, if the partner has as many.
+    pub(crate) for_cores: u32,
+}
+
+impl PartsWanted {
+    /// A run in one piece.
+    pub(crate) const ONE: Self = PartsWanted { needed: 1, for_cores: 1 };
+}
+
+/// The most parts that a side with so many threads asks for, so that each thread has one: as many as save time, where one
+/// thread computes for `seconds` in all, for sets of `items` items.
+pub(crate) fn for_cores(threads: usize, seconds: f64, items: u64) -> u32 {
+    let most =
+        u32::try_from(threads).unwrap_or(u32::MAX).min(MOST_LANES.into()).min((seconds / SET_UP_S) as u32);
+    let left = (seconds + SPLIT_S * items as f64) / f64::from(most) + SET_UP_S;
+    let is_worth_it = left <= MOST_LEFT * seconds && seconds - left >= LEAST_SAVED_S;
+    if is_worth_it { most } else { 1 }
+}
+
 /// Why a run in parts did not come to its end.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -78,9 +114,7 @@ pub enum PartsError {
         count: usize,
     },
     /// Too many parts had to be played again.
-    #[error(
-        "connections of parts broke too often: parts were played again {allowance} times, and no more is allowed"
-    )]
+    #[error("{}", self.text())]
     Allowance {
         /// How often that is allowed.
         allowance: u32,
@@ -114,6 +148,11 @@ impl PartsError {
                 asked.most,
                 asked.limit,
                 asked.items
+            ),
+            PartsError::Allowance { allowance: 0 } => text!("the connection of a part broke"),
+            PartsError::Allowance { allowance } => text!(
+                "connections of parts broke too often: parts were played again {} times, and no more is allowed",
+                *allowance
             ),
             PartsError::Link(error) => error.text(),
             PartsError::Elsewhere(error) => {
@@ -165,6 +204,19 @@ mod tests {
         assert_eq!(numbers(100, 2), [2]);
         assert_eq!(numbers(u64::MAX, 2), [MOST]);
     }
+
+    #[test]
+    fn each_thread_has_a_part_where_that_saves_time() {
+        let asked =
+            |seconds, items: u64| [0, 1, 2, 3, 8, 64].map(|threads| for_cores(threads, seconds, items));
+        // A slow protocol, and a quick one, which two threads do not make twice as quick.
+        assert_eq!(asked(9.0, 1 << 20), [1, 1, 2, 3, 8, 16]);
+        assert_eq!(asked(0.9, 1 << 20), [1, 1, 1, 3, 8, 16]);
+        // A short run.
+        assert_eq!(asked(0.22, 1 << 18), [1; 6]);
+        assert_eq!(asked(0.0, 0), [1; 6]);
+    }
+
     #[test]
     fn lanes_are_as_many_as_threads_parts_and_memory_allow() {
         let lanes = |count, threads, room| lanes(Parts::new(count).unwrap(), threads, room);

@@ -1,5 +1,5 @@
-//! What `--memory` makes of a run, if both sides give the same: whose keys go to disk, into how many parts the run is split,
-//! and how many of them are played at once.
+//! What `--memory` and the cores make of a run, if both sides have the same: whose keys go to disk, into how many parts the
+//! run is split, and how many of them are played at once.
 //!
 //! The figures are those of tables that are read row by row, and in which no key repeats.
 
@@ -9,13 +9,15 @@ use vesica_protocols::{Learns, ResultKind, Role, Sizes, encoding_for};
 use super::{Conditions, Estimate, Parties, Unfit};
 use crate::words::memory::Budget;
 use crate::words::memory_use::disk::{BUCKETS, MemoryPlan, bytes_on_disk};
-use crate::words::memory_use::side::{KeysAt, RunCosts, SideMemory, part_costs};
-use crate::words::parts::Parts;
+use crate::words::memory_use::side::{KeysAt, RunCosts, SideMemory, part_costs, seconds_of_one_thread};
+use crate::words::parts::{Parts, questions};
 use crate::words::settings::{self, Wanted};
 
 /// How the two parties lay out a run.
 pub(super) struct Layout {
     pub(super) parts: Parts,
+    /// Whether the cores alone take the parts.
+    for_cores: bool,
     /// `--memory`, if there is one.
     budget: Option<Budget>,
     /// Of the receiver and the sender.
@@ -47,7 +49,7 @@ impl Layout {
         sizes: Sizes,
         conditions: &Conditions,
     ) -> Result<Self, Unfit> {
-        let Conditions { memory: budget, kept_base_ots, .. } = *conditions;
+        let Conditions { memory: budget, kept_base_ots, threads, .. } = *conditions;
         let rows = wanted.result == ResultKind::Rows && wanted.audit_max.is_none();
         let can_split = rows && !wanted.paper_parameters && !kept_base_ots;
         let width = match encoding_for(wanted.security, wanted.level, wanted.sigma) {
@@ -66,12 +68,22 @@ impl Layout {
             };
             SideMemory { keys, role, rows: sizes.of(role) as u64, result: wanted.result, budget }
         });
-        let needed = |side: &SideMemory| {
-            side.parts(sizes, &|parts| part_costs(asked, wanted, (side.role, sizes), parts))
-        };
+        let costs = |side: &SideMemory, parts| part_costs(asked, wanted, (side.role, sizes), parts);
+        let needed = |side: &SideMemory| side.parts(sizes, &|parts| costs(side, parts));
         let needed = sides.iter().map(needed).max().filter(|_| split.is_some());
-        let parts = wanted.parts.max(needed.unwrap_or(1));
-        Ok(Layout { parts: Parts::new(parts).map_err(|_| Unfit::Parts)?, budget, sides, disk })
+        let seconds = seconds_of_one_thread(asked, wanted, sizes);
+        let cores_of =
+            |side: &SideMemory| side.parts_for_cores(threads, &|parts| costs(side, parts), (seconds, sizes));
+        let cores = || sides.iter().map(cores_of).min().filter(|_| width.is_some());
+        let needed = wanted.parts.max(needed.unwrap_or(1));
+        let for_cores = needed == 1;
+        let parts = if for_cores { cores().unwrap_or(1) } else { needed };
+        Ok(Layout { parts: Parts::new(parts).map_err(|_| Unfit::Parts)?, for_cores, budget, sides, disk })
+    }
+
+    /// How many parts may be played again, if so many are played at once.
+    pub(super) fn allowance(&self, lanes: u16) -> u32 {
+        if self.for_cores { 0 } else { questions::allowance(self.parts, lanes) }
     }
 
     /// How many parts are played at once, if the protocol takes so much.

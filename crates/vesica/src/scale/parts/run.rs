@@ -117,8 +117,12 @@ impl PartitionedRun<'_> {
     }
 
     /// The matches of the whole set, if this side learns them.
-    pub(crate) fn matches(&self, ledger: Ledger<'_>) -> Result<Option<Selected>, SessionError> {
-        self.set.matches(ledger.into_chosen().collect())
+    pub(crate) fn matches(
+        &self,
+        ledger: Ledger<'_>,
+        threads: usize,
+    ) -> Result<Option<Selected>, SessionError> {
+        self.set.matches(ledger.into_chosen().collect(), threads)
     }
 }
 
@@ -144,7 +148,7 @@ pub(crate) fn play<'a>(
     reporter.confirmed();
     // The connection ends before the matches are looked for: its end would tell the partner how long that takes.
     drop(run);
-    let selected = partitioned.matches(ledger);
+    let selected = partitioned.matches(ledger, play_options.threads);
     partitioned.set.usage().into_iter().for_each(|(usage, kind)| reporter.spilled(usage, kind));
     selected
 }

@@ -1,6 +1,7 @@
 //! The keys of one side in a run of several parts: all in memory, or on disk and one part at a time in memory.
 
 use rand_core::CryptoRng;
+use vesica_crypto::par;
 use vesica_encode::items::Split;
 use vesica_encode::items::{Items, Matches};
 use vesica_protocols::{Pending, Phase};
@@ -102,19 +103,26 @@ impl Selected {
 }
 
 impl PartSet<'_> {
-    /// The matches of the whole set, given those of its parts in their order; none if this side does not learn them.
-    pub(super) fn matches(&self, chosen: Option<Vec<Kept<'_>>>) -> Result<Option<Selected>, SessionError> {
+    /// The matches of the whole set, given those of its parts in their order; none if this side does not learn them. At most
+    /// `threads` threads look for them.
+    pub(super) fn matches(
+        &self,
+        chosen: Option<Vec<Kept<'_>>>,
+        threads: usize,
+    ) -> Result<Option<Selected>, SessionError> {
         let Some(chosen) = chosen else { return Ok(None) };
         match self {
             PartSet::InMemory { split, .. } => {
-                let mut all = Vec::with_capacity(chosen.len());
-                for kept in chosen {
+                let mut found: Vec<Option<Matches>> = chosen.iter().map(|_| None).collect();
+                let tasks = chosen.into_iter().zip(&mut found);
+                par::for_each(threads, tasks, |_, (kept, found)| {
                     // Only a set on disk keeps its matches there.
                     if let Kept::Pending(pending) = kept {
-                        all.push(pending.matches()?);
+                        *found = Some(pending.matches()?);
                     }
-                }
-                Ok(Some(Selected::Matches(split.matches(all))))
+                    Ok::<_, SessionError>(())
+                })?;
+                Ok(Some(Selected::Matches(split.matches(found.into_iter().flatten()))))
             }
             PartSet::OnDisk { files, rows } => {
                 let (mut rows, mut items) = (RowBitmap::new(*rows), 0);

@@ -5,6 +5,7 @@ use vesica_protocols::registry::{Entry, Shape};
 use vesica_protocols::{ResultKind, Role, Sizes};
 
 use crate::words::auto;
+use crate::words::measured;
 use crate::words::memory::{Budget, Source};
 use crate::words::memory_use::disk::MemoryPlan;
 use crate::words::parts::{self, LEAST_PARTS_OF_ENGINE, numbers_of_parts};
@@ -63,6 +64,14 @@ pub(crate) fn part_costs(
     let shape = Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
     let items = sizes.receiver.max(sizes.sender) as u64;
     Some(PartCosts { items, protocol: of_protocol(protocol, &shape, role) })
+}
+
+/// About how many seconds one thread of each party computes for such a run; 0, if there is no protocol for it.
+pub(crate) fn seconds_of_one_thread(asked: &Choice, wanted: Wanted<'_>, sizes: Sizes) -> f64 {
+    auto::choose(asked, wanted, Some(sizes)).map_or(0.0, |auto::Choice { protocol, parameters, .. }| {
+        let shape = Shape { parameters, learns: wanted.learns, ..Shape::new(sizes) };
+        measured::seconds_of_one_thread(protocol, &shape)
+    })
 }
 
 /// The most bytes that a protocol takes on the side of a role.
@@ -124,6 +133,35 @@ impl SideMemory {
                 let most = || numbers_of_parts(larger, LEAST_PARTS_OF_ENGINE).last();
                 counts.find(fits).or_else(most).unwrap_or(LEAST_PARTS_OF_ENGINE)
             }
+        }
+    }
+
+    /// How many parts this side has cores for, and room for all of them at once, if one thread computes for so many seconds.
+    pub(crate) fn parts_for_cores(
+        &self,
+        threads: usize,
+        costs: CostsOfPart<'_>,
+        (seconds, sizes): (f64, Sizes),
+    ) -> u32 {
+        let fits = |count: &u32| {
+            let parts = Parts::new(*count).ok();
+            let needed = parts.and_then(|parts| {
+                let part = costs(parts)?;
+                // A receiver takes as much for all parts as for one of the whole set.
+                let whole = match self.role {
+                    Role::Receiver => costs(Parts::ONE)?.protocol,
+                    Role::Sender => part.protocol,
+                };
+                Some(self.needed(&RunCosts { parts, whole, part }, *count as u16))
+            });
+            needed.is_some_and(|needed| self.budget.is_none_or(|budget| budget.allows(needed)))
+        };
+        match &self.keys {
+            KeysAt::Memory => {
+                let larger = sizes.receiver.max(sizes.sender) as u64;
+                (2..=parts::for_cores(threads, seconds, larger)).rev().find(fits).unwrap_or(1)
+            }
+            KeysAt::Disk(_) | KeysAt::Engine => 1,
         }
     }
 

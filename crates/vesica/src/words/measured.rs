@@ -226,17 +226,27 @@ pub struct Time {
 }
 
 impl Time {
-    /// That of a run in so many such parts, of which so many are played at once: while one waits, another computes or sends.
-    pub(super) fn in_parts(self, parts: usize, lanes: u16) -> Self {
-        let times = parts as f64;
-        let (compute_s, transfer_s) = (self.compute_s * times, self.transfer_s * times);
-        let latency_s = self.latency_s * parts.div_ceil(lanes.max(1).into()) as f64;
+    /// That of a run in so many such parts, of which so many are played at once by so many threads: while one waits, another
+    /// computes or sends.
+    pub(crate) fn in_parts(self, parts: usize, lanes: u16, threads: usize) -> Self {
+        let rounds = |at_once: usize| parts.div_ceil(at_once.max(1)) as f64;
+        let compute_s = self.compute_s * rounds(threads.min(lanes.into()));
+        let (latency_s, transfer_s) = (self.latency_s * rounds(lanes.into()), self.transfer_s * parts as f64);
         Time { total_s: compute_s + latency_s + transfer_s, compute_s, latency_s, transfer_s, ..self }
     }
 }
 
+/// Seconds for a key of a protocol that was not measured: such protocols evaluate circuits, and take longer.
+const UNMEASURED_S: f64 = 5e-6;
+
+/// About how many seconds one thread of each party computes for a run.
+pub(crate) fn seconds_of_one_thread(entry: &Entry, shape: &Shape) -> f64 {
+    let time = time(entry, shape, 0, &Conditions::ALONE);
+    time.map_or_else(|| UNMEASURED_S * items(shape.sizes), |time| time.compute_s)
+}
+
 /// The time of a run that sends `busier` bytes in its busier direction; none for a protocol that was not measured.
-pub(super) fn time(entry: &Entry, shape: &Shape, busier: u64, conditions: &Conditions) -> Option<Time> {
+pub(crate) fn time(entry: &Entry, shape: &Shape, busier: u64, conditions: &Conditions) -> Option<Time> {
     let configuration = Configuration::of(entry, shape);
     let (nearest, setup_s) = nearest(&configuration, shape.sizes, conditions.threads)?;
     let compute_s = setup_s + (nearest.seconds - setup_s) * items(shape.sizes) / nearest.items();
@@ -363,6 +373,16 @@ mod tests {
         let flights = f64::from(entry.flights_of(&shape(1 << 20)));
         assert!((there.latency_s - 0.05 * flights).abs() < 1e-9 && there.transfer_s == 2.0);
         assert!((there.total_s - alone.total_s - there.latency_s - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_protocol_that_was_not_measured_takes_some_time_too() {
+        let of = |name, n| {
+            let shape = Shape::new(Sizes { receiver: n, sender: n });
+            seconds_of_one_thread(registry::find(name).unwrap(), &shape)
+        };
+        assert_eq!((of("scs-wn", 0), of("scs-wn", 1 << 20) > 5.0), (UNMEASURED_S, true));
+        assert!((0.2..5.0).contains(&of("vole", 1 << 20)));
     }
 
     #[test]
