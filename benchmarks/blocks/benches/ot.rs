@@ -228,8 +228,8 @@ fn nco_ot<C: Code<W>, const W: usize>(
     let mut secret = [Block::ZERO; W];
     secret.copy_from_slice(&choices[..W]);
     let (Ok(mut receiver), Ok(mut sender)) = (
-        nco::Receiver::from_seeds(code(), &context(), 1, &pairs),
-        nco::Sender::from_seeds(code(), &context(), 1, &secret, &chosen),
+        nco::Receiver::from_seeds(code(), &context(), &pairs),
+        nco::Sender::from_seeds(code(), &context(), &secret, &chosen),
     ) else {
         return;
     };

@@ -51,8 +51,8 @@ fn run<C: Code<W>, const W: usize>(
     let pairs: Vec<[Block; 2]> = (0..columns).map(|_| [rng.block(), rng.block()]).collect();
     let chosen: Vec<Block> =
         (0..columns).map(|i| pairs[i][usize::from(secret[i / 128].bit(i % 128))]).collect();
-    let mut receiver = Receiver::from_seeds(code(), context, 1, &pairs).unwrap();
-    let mut sender = Sender::from_seeds(code(), context, 1, &secret, &chosen).unwrap();
+    let mut receiver = Receiver::from_seeds(code(), context, &pairs).unwrap();
+    let mut sender = Sender::from_seeds(code(), context, &secret, &chosen).unwrap();
     let (mut a, mut b) = memory::pair();
     let (mut outputs, mut found) = (vec![Block::ZERO; COUNT], vec![Block::ZERO; COUNT]);
     let mut rows = vec![[Block::ZERO; W]; COUNT];

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn all_strings_of_an_ot_differ_and_one_is_the_receivers() {
-        let mut pair = dealt(WalshHadamard::default, 1);
+        let mut pair = dealt(WalshHadamard::default);
         let mut strings = [Block::ZERO; 3];
         let mut rows = [[Block::ZERO; 2]; 3];
         pair.run(&[7, 0, 255], &mut strings, &mut rows);

@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn outputs_are_bound_to_their_number() {
-        let mut pair = dealt(|| PseudoRandomCode::new(&context(), 440), 1);
+        let mut pair = dealt(|| PseudoRandomCode::new(&context(), 440));
         let (mut outputs, mut rows) = ([Block::ZERO; 100], [[Block::ZERO; 4]; 100]);
         pair.run(&[Block::ONES; 100], &mut outputs, &mut rows);
         for (i, output) in outputs.iter().enumerate() {

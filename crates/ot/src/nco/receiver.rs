@@ -1,12 +1,9 @@
 //! The party that chooses one value in each OT.
 
-use std::convert::Infallible;
-
 use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Oracle};
-use vesica_crypto::par;
 use vesica_crypto::transpose::COLUMNS as TILE;
 use zeroize::Zeroize;
 
@@ -21,7 +18,6 @@ pub struct Receiver<C, const W: usize> {
     pub(super) code: C,
     pub(super) oracle: Oracle,
     pub(super) pair: [Columns<W>; 2],
-    threads: usize,
     position: Position,
     work: Work<W>,
 }
@@ -31,46 +27,37 @@ pub struct ReceiverSetup<'a, C, const W: usize> {
     code: C,
     context: Context,
     base: cache::PendingSend<'a>,
-    threads: usize,
 }
 
-/// Buffers that are kept from call to call.
+/// The memory of a step, which stays in the cache and is kept from call to call; wiped when dropped.
 #[derive(Default)]
 struct Work<const W: usize> {
-    /// One for each thread.
-    lanes: Vec<Lane<W>>,
+    tile: Option<Scratch<W>>,
+    /// t0.
+    rows: Vec<[Block; W]>,
     /// u.
     wire: Vec<u8>,
 }
 
-/// The memory of a step, which stays in the cache; wiped when dropped.
-struct Lane<const W: usize> {
-    tile: Scratch<W>,
-    /// t0.
-    rows: Vec<[Block; W]>,
-}
-
-impl<const W: usize> Drop for Lane<W> {
+impl<const W: usize> Drop for Work<W> {
     fn drop(&mut self) {
         self.rows.as_flattened_mut().zeroize();
     }
 }
 
 impl<C: Code<W>, const W: usize> Receiver<C, W> {
-    /// Runs the base OTs, in which this party is the sender, or takes cached ones. Later calls use `threads`
-    /// threads.
+    /// Runs the base OTs, in which this party is the sender, or takes cached ones.
     ///
     /// # Errors
     /// If the connection fails, the partner's message is not valid, or the cached base OTs do not fit.
     pub fn setup(
         code: C,
         context: &Context,
-        threads: usize,
         cache: Option<&BaseOtCache>,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        Self::start_setup(code, context, threads, cache, channel, rng)?.complete_base_ots(channel)
+        Self::start_setup(code, context, cache, channel, rng)?.complete_base_ots(channel)
     }
 
     /// Sends the first message of [`setup`](Self::setup); with cached base OTs there is none.
@@ -80,13 +67,12 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
     pub fn start_setup<'a>(
         code: C,
         context: &Context,
-        threads: usize,
         cache: Option<&'a BaseOtCache>,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<ReceiverSetup<'a, C, W>, Error> {
         let base = cache::start_send(context, C::BASE, cache, channel, rng)?;
-        Ok(ReceiverSetup { code, context: context.clone(), base, threads })
+        Ok(ReceiverSetup { code, context: context.clone(), base })
     }
 
     /// Starts from base OTs done elsewhere: both seeds of each.
@@ -94,12 +80,7 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
     /// # Errors
     /// If there are not as many as the code has columns, or a row and a number do not fit one block of the
     /// hash.
-    pub fn from_seeds(
-        code: C,
-        context: &Context,
-        threads: usize,
-        pairs: &[[Block; 2]],
-    ) -> Result<Self, Error> {
+    pub fn from_seeds(code: C, context: &Context, pairs: &[[Block; 2]]) -> Result<Self, Error> {
         if pairs.len() != code.columns() || code.columns() > ROW_BITS {
             return Err(Error::UnfitColumns { columns: pairs.len(), blocks: W });
         }
@@ -110,7 +91,7 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
             columns
         });
         let (oracle, position) = (context.oracle(C::OUTPUT), Position::default());
-        Ok(Self { oracle, code, pair, threads: threads.max(1), position, work: Work::default() })
+        Ok(Self { oracle, code, pair, position, work: Work::default() })
     }
 
     /// Bytes of the buffer of a tile of u. Every row is written whole, so that it ends beyond its width; the
@@ -120,10 +101,13 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
     }
 
     /// The rows t0 and u of a step's words, which begin with a tile.
-    fn fill(&self, position: Position, words: &[C::Word], wire: &mut [u8], lane: &mut Lane<W>) {
-        let Lane { tile: scratch, rows } = lane;
-        rows.resize(rows.len().max(words.len().next_multiple_of(TILE)), [Block::ZERO; W]);
-        let tiles = words.chunks(TILE).zip(rows.chunks_mut(TILE)).zip(wire.chunks_mut(self.stride()));
+    fn fill(&self, position: Position, words: &[C::Word], work: &mut Work<W>) {
+        let (tiles, stride) = (words.len().div_ceil(TILE), self.stride());
+        let Work { tile: scratch, rows, wire } = work;
+        let scratch = scratch.get_or_insert_with(Scratch::new);
+        rows.resize(rows.len().max(tiles * TILE), [Block::ZERO; W]);
+        wire.resize(wire.len().max(tiles * stride), 0);
+        let tiles = words.chunks(TILE).zip(rows.chunks_mut(TILE)).zip(wire.chunks_mut(stride));
         for (tile, ((words, rows), wire)) in (position.tile..).zip(tiles) {
             self.tile(tile, words, rows, wire, scratch);
         }
@@ -187,40 +171,16 @@ impl<C: Code<W>, const W: usize> NcoReceiver<C::Word> for Receiver<C, W> {
         assert!(size > 0 && words.len() == size * outputs.len(), "one output a group of words");
         let position = self.position.take(words.len())?;
         let mut work = std::mem::take(&mut self.work);
-        // A step is whole tiles and whole groups, and fits the cache. What is sent together has steps for all threads.
+        // A step is whole tiles and whole groups, and fits the cache.
         let (width, stride) = (self.code.columns() / 8, self.stride());
         let step = TILE * (size >> size.trailing_zeros().min(TILE.trailing_zeros()));
-        let together = if self.threads == 1 { step } else { words.len().next_multiple_of(step).max(step) };
-        let each = together.div_ceil(step * self.threads) * step;
-        work.lanes.resize_with(work.lanes.len().max(together.div_ceil(each)), || Lane {
-            tile: Scratch::new(),
-            rows: Vec::new(),
-        });
-        let sent = words.chunks(together).zip(outputs.chunks_mut(together / size));
-        for (first, (words, outputs)) in (0..).step_by(together).zip(sent) {
-            work.wire.resize(work.wire.len().max(words.len().div_ceil(TILE) * stride), 0);
-            if self.threads == 1 {
-                let position = position.at(first);
-                self.fill(position, words, &mut work.wire, &mut work.lanes[0]);
-                on_step(Step::Evaluate);
-                self.hash(position, size, &work.lanes[0].rows, outputs);
-                on_step(Step::Extend);
-            } else {
-                let tasks = words
-                    .chunks(each)
-                    .zip(outputs.chunks_mut(each / size))
-                    .zip(work.wire.chunks_mut(each / TILE * stride))
-                    .zip(&mut work.lanes);
-                let Ok(()) = par::for_each(self.threads, tasks, |task, (((words, outputs), wire), lane)| {
-                    let steps = words.chunks(step).zip(outputs.chunks_mut(step / size));
-                    let steps = steps.zip(wire.chunks_mut(step / TILE * stride));
-                    for (at, ((words, outputs), wire)) in (task * each..).step_by(step).zip(steps) {
-                        self.fill(position.at(at), words, wire, lane);
-                        self.hash(position.at(at), size, &lane.rows, outputs);
-                    }
-                    Ok::<_, Infallible>(())
-                });
-            }
+        let steps = words.chunks(step).zip(outputs.chunks_mut(step / size));
+        for (first, (words, outputs)) in (0..).step_by(step).zip(steps) {
+            let position = position.at(first);
+            self.fill(position, words, &mut work);
+            on_step(Step::Evaluate);
+            self.hash(position, size, &work.rows, outputs);
+            on_step(Step::Extend);
             for (words, wire) in words.chunks(TILE).zip(work.wire.chunks(stride)) {
                 channel.send(&wire[..words.len() * width])?;
             }
@@ -238,7 +198,7 @@ impl<C: Code<W>, const W: usize> ReceiverSetup<'_, C, W> {
     pub fn complete_base_ots(self, channel: &mut dyn Channel) -> Result<Receiver<C, W>, Error> {
         let pairs = self.base.complete(self.code.columns(), channel)?;
         let mut seeds: Vec<[Block; 2]> = pairs.iter().map(|[a, b]| [a.block(), b.block()]).collect();
-        let receiver = Receiver::from_seeds(self.code, &self.context, self.threads, &seeds);
+        let receiver = Receiver::from_seeds(self.code, &self.context, &seeds);
         seeds.as_flattened_mut().zeroize();
         receiver
     }

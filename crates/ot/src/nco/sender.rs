@@ -1,13 +1,10 @@
 //! The party that can evaluate every OT at any value.
 
-use std::convert::Infallible;
-
 use rand_core::CryptoRng;
 use vesica_channel::{Channel, RecvHalf};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Oracle};
 use vesica_crypto::memory::Wiped;
-use vesica_crypto::par;
 use vesica_crypto::transpose::COLUMNS as TILE;
 use zeroize::Zeroize;
 
@@ -24,11 +21,10 @@ pub struct Sender<C, const W: usize> {
     pub(super) oracle: Oracle,
     chosen: Columns<W>,
     pub(super) secret: Secret<W>,
-    threads: usize,
     position: Position,
-    /// The buffer of the receiver's messages, and the memory of each thread.
+    /// The buffer of the receiver's messages, and the memory of a tile.
     wire: Vec<u8>,
-    scratches: Vec<Scratch<W>>,
+    scratch: Option<Scratch<W>>,
 }
 
 /// s.
@@ -41,15 +37,13 @@ impl<const W: usize> Drop for Secret<W> {
 }
 
 impl<C: Code<W>, const W: usize> Sender<C, W> {
-    /// Draws s and runs the base OTs, in which this party is the receiver, or takes cached ones. Later calls
-    /// use `threads` threads.
+    /// Draws s and runs the base OTs, in which this party is the receiver, or takes cached ones.
     ///
     /// # Errors
     /// If the connection fails, the partner's message is not valid, or the cached base OTs do not fit.
     pub fn setup(
         code: C,
         context: &Context,
-        threads: usize,
         cache: Option<&BaseOtCache>,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
@@ -59,7 +53,7 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         let mut secret = Secret([Block::ZERO; W]);
         Block::slice_as_mut_bytes(&mut secret.0)[..choices.len()].copy_from_slice(&choices);
         let seeds = Wiped::from(seeds.iter().map(|seed| seed.block()).collect::<Vec<_>>());
-        Self::from_seeds(code, context, threads, &secret.0, &seeds)
+        Self::from_seeds(code, context, &secret.0, &seeds)
     }
 
     /// Starts from base OTs done elsewhere: s, and of each pair the seed that it chooses. Bits of s beyond
@@ -70,7 +64,6 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
     pub fn from_seeds(
         mut code: C,
         context: &Context,
-        threads: usize,
         secret: &[Block; W],
         seeds: &[Block],
     ) -> Result<Self, Error> {
@@ -81,8 +74,7 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
         let (mut secret, position) = (Secret(*secret), Position::default());
         Block::slice_as_mut_bytes(&mut secret.0)[code.columns() / 8..].fill(0);
         code.restrict(&secret.0);
-        let (threads, wire, scratches) = (threads.max(1), Vec::new(), Vec::new());
-        Ok(Self { code, oracle, chosen, secret, threads, position, wire, scratches })
+        Ok(Self { code, oracle, chosen, secret, position, wire: Vec::new(), scratch: None })
     }
 
     /// The rows of one tile.
@@ -112,20 +104,11 @@ impl<C: Code<W>, const W: usize> NcoSender<C::Word, W> for Sender<C, W> {
         let length = rows.len() * width;
         self.wire.resize(self.wire.len().max(length + W * Block::BYTES), 0);
         channel.recv_exact(&mut self.wire[..length])?;
-        let at_once = rows.len().div_ceil(TILE).div_ceil(self.threads).max(1);
-        let mut scratches = std::mem::take(&mut self.scratches);
-        let tasks = rows.len().div_ceil(TILE * at_once);
-        scratches.resize_with(scratches.len().max(tasks), Scratch::new);
-        let this = &*self;
-        let tasks = rows.chunks_mut(TILE * at_once).zip(&mut scratches);
-        let Ok(()) = par::for_each(self.threads, tasks, |task, (rows, scratch)| {
-            for (tile, rows) in (task * at_once..).zip(rows.chunks_mut(TILE)) {
-                let wire = &this.wire[tile * TILE * width..];
-                this.tile(position.tile + tile as u64, wire, rows, scratch);
-            }
-            Ok::<_, Infallible>(())
-        });
-        self.scratches = scratches;
+        let mut scratch = self.scratch.take().unwrap_or_else(Scratch::new);
+        for (tile, rows) in rows.chunks_mut(TILE).enumerate() {
+            self.tile(position.tile + tile as u64, &self.wire[tile * TILE * width..], rows, &mut scratch);
+        }
+        self.scratch = Some(scratch);
         Ok(())
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct Pair<C, const W: usize> {
 }
 
 /// Two parties whose base OTs a dealer did.
-pub(crate) fn dealt<C: Code<W>, const W: usize>(code: impl Fn() -> C, threads: usize) -> Pair<C, W> {
+pub(crate) fn dealt<C: Code<W>, const W: usize>(code: impl Fn() -> C) -> Pair<C, W> {
     let mut rng = Prg::from_seed([8; 16]);
     let columns = code().columns();
     let pairs: Vec<[Block; 2]> = (0..columns).map(|_| [rng.block(), rng.block()]).collect();
@@ -32,8 +32,8 @@ pub(crate) fn dealt<C: Code<W>, const W: usize>(code: impl Fn() -> C, threads: u
     let chosen: Vec<Block> = pairs.iter().enumerate().map(|(i, pair)| pair[bit(i)]).collect();
     let (a, b) = memory::pair();
     Pair {
-        receiver: Receiver::from_seeds(code(), &context(), threads, &pairs).unwrap(),
-        sender: Sender::from_seeds(code(), &context(), threads, &secret, &chosen).unwrap(),
+        receiver: Receiver::from_seeds(code(), &context(), &pairs).unwrap(),
+        sender: Sender::from_seeds(code(), &context(), &secret, &chosen).unwrap(),
         ends: [a, b],
     }
 }
@@ -48,40 +48,36 @@ impl<C: Code<W>, const W: usize> Pair<C, W> {
 }
 
 /// The sender computes the receiver's outputs at the receiver's words, and others at other words; in pieces
-/// of any size, on any number of threads, all OTs of different numbers. The traffic is k/8 bytes an OT.
+/// of any size, all OTs of different numbers. The traffic is k/8 bytes an OT.
 pub(crate) fn check_parties_agree<C: Code<W>, const W: usize>(
     code: impl Fn() -> C,
     words: &[C::Word],
     other: impl Fn(C::Word) -> C::Word,
 ) {
-    let mut before: Option<Vec<Block>> = None;
-    for threads in [1, 3] {
-        let mut pair = dealt(&code, threads);
-        let mut outputs = vec![Block::ZERO; words.len()];
-        let mut start = 0;
-        for piece in [0, 1, 2, 1023, 1024, 1025].into_iter().chain([words.len()]) {
-            let end = (start + piece).min(words.len());
-            let mut rows = vec![[Block::ZERO; W]; end - start];
-            let first = pair.sender.next();
-            assert_eq!(first, start as u64);
-            pair.run(&words[start..end], &mut outputs[start..end], &mut rows);
-            let queries = |other: &dyn Fn(C::Word) -> C::Word| {
-                let words: Vec<_> = words[start..end].iter().map(|word| other(*word)).collect();
-                let at: Vec<u32> = (0..words.len() as u32).collect();
-                let mut found = vec![Block::ZERO; words.len()];
-                pair.sender.evaluate_groups(1, first, &rows, &at, &words, &mut found);
-                found
-            };
-            assert_eq!(queries(&|word| word), outputs[start..end]);
-            let others = queries(&other);
-            assert!(others.iter().zip(&outputs[start..end]).all(|(a, b)| a != b));
-            start = end;
-        }
-        assert_eq!(start, words.len());
-        let bytes = (words.len() * code().columns() / 8) as u64;
-        assert_eq!(pair.ends[0].traffic().payload_sent, bytes);
-        assert!(before.replace(outputs.clone()).is_none_or(|before| before == outputs));
+    let mut pair = dealt(&code);
+    let mut outputs = vec![Block::ZERO; words.len()];
+    let mut start = 0;
+    for piece in [0, 1, 2, 1023, 1024, 1025].into_iter().chain([words.len()]) {
+        let end = (start + piece).min(words.len());
+        let mut rows = vec![[Block::ZERO; W]; end - start];
+        let first = pair.sender.next();
+        assert_eq!(first, start as u64);
+        pair.run(&words[start..end], &mut outputs[start..end], &mut rows);
+        let queries = |other: &dyn Fn(C::Word) -> C::Word| {
+            let words: Vec<_> = words[start..end].iter().map(|word| other(*word)).collect();
+            let at: Vec<u32> = (0..words.len() as u32).collect();
+            let mut found = vec![Block::ZERO; words.len()];
+            pair.sender.evaluate_groups(1, first, &rows, &at, &words, &mut found);
+            found
+        };
+        assert_eq!(queries(&|word| word), outputs[start..end]);
+        let others = queries(&other);
+        assert!(others.iter().zip(&outputs[start..end]).all(|(a, b)| a != b));
+        start = end;
     }
+    assert_eq!(start, words.len());
+    let bytes = (words.len() * code().columns() / 8) as u64;
+    assert_eq!(pair.ends[0].traffic().payload_sent, bytes);
 }
 
 /// The codewords of these words.
@@ -95,7 +91,7 @@ pub(crate) fn codewords<C: Code<W>, const W: usize>(code: &C, words: &[C::Word])
 fn a_row_is_what_the_identity_says() {
     // q = t0 ⊕ s ∧ C(w), with the rows of a code whose columns end within a block.
     let code = || crate::kkrt::PseudoRandomCode::new(&context(), 424);
-    let mut pair = dealt(code, 1);
+    let mut pair = dealt(code);
     let words = [Block::ONES; 1500];
     let (mut outputs, mut rows) = (vec![Block::ZERO; 1500], vec![[Block::ZERO; 4]; 1500]);
     pair.run(&words, &mut outputs, &mut rows);
@@ -141,44 +137,42 @@ pub(crate) fn check_groups<C: Code<W>, const W: usize>(
     word: impl Fn(usize) -> C::Word,
     other: impl Fn(C::Word) -> C::Word,
 ) {
-    for threads in [1, 3] {
-        let mut pair = dealt(&code, threads);
-        let mut sent = 0;
-        for size in sizes.iter().copied() {
-            for count in [0, 1, 17, 700, 1024] {
-                let words: Vec<_> = (0..size * count).map(|i| word(i + size)).collect();
-                let (mut outputs, first) = (vec![Block::ZERO; count], pair.sender.next());
-                let mut rows = vec![[Block::ZERO; W]; words.len()];
-                let [a, b] = &mut pair.ends;
-                pair.receiver.extend_groups(size, &words, &mut outputs, a).unwrap();
-                a.flush().unwrap();
-                pair.sender.extend(&mut rows, b.split().1).unwrap();
-                sent += words.len();
-                assert_eq!(first + words.len() as u64, pair.sender.next());
+    let mut pair = dealt(&code);
+    let mut sent = 0;
+    for size in sizes.iter().copied() {
+        for count in [0, 1, 17, 700, 1024] {
+            let words: Vec<_> = (0..size * count).map(|i| word(i + size)).collect();
+            let (mut outputs, first) = (vec![Block::ZERO; count], pair.sender.next());
+            let mut rows = vec![[Block::ZERO; W]; words.len()];
+            let [a, b] = &mut pair.ends;
+            pair.receiver.extend_groups(size, &words, &mut outputs, a).unwrap();
+            a.flush().unwrap();
+            pair.sender.extend(&mut rows, b.split().1).unwrap();
+            sent += words.len();
+            assert_eq!(first + words.len() as u64, pair.sender.next());
 
-                let at: Vec<u32> = (0..count).map(|group| (group * size) as u32).collect();
-                let mut found = vec![Block::ZERO; count];
-                pair.sender.evaluate_groups(size, first, &rows, &at, &words, &mut found);
-                assert_eq!(found, outputs);
-                // Backwards, each group at a word whose character number `group` is another.
-                let at: Vec<u32> = at.into_iter().rev().collect();
-                let mut others: Vec<_> = words.chunks(size).rev().flatten().copied().collect();
-                others.chunks_mut(size).enumerate().for_each(|(group, word)| {
-                    word[group % size] = other(word[group % size]);
-                });
-                pair.sender.evaluate_groups(size, first, &rows, &at, &others, &mut found);
-                assert!(found.iter().rev().zip(&outputs).all(|(other, own)| other != own));
-                let codewords = codewords(&code(), &others);
-                for ((at, output), codewords) in at.iter().zip(&found).zip(codewords.chunks(size)) {
-                    let (rows, number) = (&rows[*at as usize..][..size], first + u64::from(*at));
-                    let secret = &pair.sender.secret.0;
-                    assert_eq!(by_definition(&pair.sender.oracle, secret, rows, codewords, number), *output);
-                }
+            let at: Vec<u32> = (0..count).map(|group| (group * size) as u32).collect();
+            let mut found = vec![Block::ZERO; count];
+            pair.sender.evaluate_groups(size, first, &rows, &at, &words, &mut found);
+            assert_eq!(found, outputs);
+            // Backwards, each group at a word whose character number `group` is another.
+            let at: Vec<u32> = at.into_iter().rev().collect();
+            let mut others: Vec<_> = words.chunks(size).rev().flatten().copied().collect();
+            others.chunks_mut(size).enumerate().for_each(|(group, word)| {
+                word[group % size] = other(word[group % size]);
+            });
+            pair.sender.evaluate_groups(size, first, &rows, &at, &others, &mut found);
+            assert!(found.iter().rev().zip(&outputs).all(|(other, own)| other != own));
+            let codewords = codewords(&code(), &others);
+            for ((at, output), codewords) in at.iter().zip(&found).zip(codewords.chunks(size)) {
+                let (rows, number) = (&rows[*at as usize..][..size], first + u64::from(*at));
+                let secret = &pair.sender.secret.0;
+                assert_eq!(by_definition(&pair.sender.oracle, secret, rows, codewords, number), *output);
             }
         }
-        let bytes = (sent * code().columns() / 8) as u64;
-        assert_eq!(pair.ends[0].traffic().payload_sent, bytes);
     }
+    let bytes = (sent * code().columns() / 8) as u64;
+    assert_eq!(pair.ends[0].traffic().payload_sent, bytes);
 }
 
 #[test]
@@ -186,7 +180,7 @@ fn equal_rows_of_other_groups_have_other_outputs() {
     // The rows of a group again, as if they were those of another one: what tells the two apart is the number
     // alone.
     for size in [1, 2, 3, 8] {
-        let pair = dealt(crate::kk13::WalshHadamard::default, 1);
+        let pair = dealt(crate::kk13::WalshHadamard::default);
         let rows = vec![[Block::ONES; 2]; 2 * size];
         let (words, mut outputs) = (vec![7; 2 * size], [Block::ZERO; 2]);
         pair.sender.evaluate_groups(size, 0, &rows, &[0, size as u32], &words, &mut outputs);
@@ -199,7 +193,7 @@ fn rows_of_a_group_are_not_summed() {
     // Flawed: H of the sum of a group's rows. The code is linear, so words with the same sum of characters
     // have the same sum of codewords, and the receiver of one has the other's output. Ours: side by side.
     let code = crate::kk13::WalshHadamard::default;
-    let mut pair = dealt(code, 1);
+    let mut pair = dealt(code);
     let (mine, other) = ([0x12, 0x34], [0x12 ^ 0x55, 0x34 ^ 0x55]);
     let (mut output, mut rows) = ([Block::ZERO], [[Block::ZERO; 2]; 2]);
     let [a, b] = &mut pair.ends;

@@ -54,8 +54,8 @@ pub trait NcoReceiver<Word> {
     ) -> Result<(), Error>;
 }
 
-/// The party that can evaluate every OT at any word, by rows of `W` blocks. Several threads may do so at once.
-pub trait NcoSender<Word, const W: usize>: Sync {
+/// The party that can evaluate every OT at any word, by rows of `W` blocks.
+pub trait NcoSender<Word, const W: usize> {
     /// The number of the next OT. [`evaluate_groups`](Self::evaluate_groups) takes that of the first of its
     /// rows.
     fn next(&self) -> u64;

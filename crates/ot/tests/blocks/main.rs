@@ -398,16 +398,16 @@ fn oprfs() -> Vec<(String, Ran<Evaluated, Vec<Block>>)> {
     let kk13 = oprf(
         byte,
         other_byte,
-        |channel, rng| kk13::Sender::setup(WalshHadamard::default(), &context, 1, None, channel, rng),
-        |channel, rng| kk13::Receiver::setup(WalshHadamard::default(), &context, 1, None, channel, rng),
+        |channel, rng| kk13::Sender::setup(WalshHadamard::default(), &context, None, channel, rng),
+        |channel, rng| kk13::Receiver::setup(WalshHadamard::default(), &context, None, channel, rng),
     );
     let kkrt = [400, 464].map(|columns| {
         let code = || PseudoRandomCode::new(&context, columns);
         let ran = oprf(
             block,
             other_block,
-            |channel, rng| kkrt::Sender::setup(code(), &context, 1, None, channel, rng),
-            |channel, rng| kkrt::Receiver::setup(code(), &context, 1, None, channel, rng),
+            |channel, rng| kkrt::Sender::setup(code(), &context, None, channel, rng),
+            |channel, rng| kkrt::Receiver::setup(code(), &context, None, channel, rng),
         );
         (format!("KKRT, {columns} columns"), ran)
     });

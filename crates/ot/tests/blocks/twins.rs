@@ -170,20 +170,20 @@ fn set_ups_in_contexts_of_their_own_have_nothing_in_common() {
     let kk13 = |context: &Context| {
         let code = WalshHadamard::default;
         let sender = |channel: &mut dyn Channel, rng: &mut Prg| {
-            kk13::Sender::setup(code(), context, 1, None, channel, rng)
+            kk13::Sender::setup(code(), context, None, channel, rng)
         };
         let receiver = |channel: &mut dyn Channel, rng: &mut Prg| {
-            kk13::Receiver::setup(code(), context, 1, None, channel, rng)
+            kk13::Receiver::setup(code(), context, None, channel, rng)
         };
         oprf(|i| i as u8, |word| !word, sender, receiver).receiver
     };
     let kkrt = |context: &Context| {
         let code = || PseudoRandomCode::new(context, 424);
         let sender = |channel: &mut dyn Channel, rng: &mut Prg| {
-            kkrt::Sender::setup(code(), context, 1, None, channel, rng)
+            kkrt::Sender::setup(code(), context, None, channel, rng)
         };
         let receiver = |channel: &mut dyn Channel, rng: &mut Prg| {
-            kkrt::Receiver::setup(code(), context, 1, None, channel, rng)
+            kkrt::Receiver::setup(code(), context, None, channel, rng)
         };
         oprf(|i| Block::from(i as u128), |word| !word, sender, receiver).receiver
     };

@@ -112,11 +112,11 @@ pub(crate) fn one_out_of_n<C: Code<W>, const W: usize>(
         let (mut outputs, mut found) = (vec![Block::ZERO; words.len()], vec![Block::ZERO; evaluations]);
         let mut rows = vec![[Block::ZERO; W]; words.len()];
         let mut clock = Clock::start();
-        let mut receiver = nco::Receiver::from_seeds(code(), &context, 1, &pairs).unwrap();
+        let mut receiver = nco::Receiver::from_seeds(code(), &context, &pairs).unwrap();
         receiver.extend_groups(1, words, &mut outputs, &mut here).unwrap();
         here.flush().unwrap();
         clock.lap(&mut times[0]);
-        let mut sender = nco::Sender::from_seeds(code(), &context, 1, &secret, &chosen).unwrap();
+        let mut sender = nco::Sender::from_seeds(code(), &context, &secret, &chosen).unwrap();
         sender.extend(&mut rows, there.split().1).unwrap();
         clock.lap(&mut times[1]);
         sender.evaluate_groups(1, 0, &rows, &at, &asked, &mut found);

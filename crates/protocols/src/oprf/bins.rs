@@ -26,13 +26,11 @@
 pub(crate) mod characters;
 pub(crate) mod keys;
 
-use std::convert::Infallible;
 use std::ops::Range;
 
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::memory::Wiped;
-use vesica_crypto::par;
 use vesica_encode::hashing::parameters::Cuckoo;
 use vesica_encode::hashing::partitioned::Regions;
 use vesica_encode::items::Items;
@@ -45,13 +43,10 @@ use crate::protocol::{Phase, Run};
 /// Items that the sender evaluates together in a slot of the stash. Local.
 const BATCH: usize = 1 << 10;
 
-/// Batches of each thread that the sender evaluates together in a region. Local.
-const BATCHES: usize = 4;
-
 /// What stands for an item in its bins, as words of OTs, and where both parties keep it.
 pub(crate) trait BinWords {
     /// What is chosen in one OT.
-    type Word: Copy + Default + Send + Sync;
+    type Word: Copy + Default;
     /// The receiver's items, one a bin.
     type Table: BinTable<Self::Word> + Sync;
     /// The sender's items, by regions of bins.
@@ -128,23 +123,6 @@ impl<Word> Batch<Word> {
         self.rows.clear();
         self.words.clear();
     }
-}
-
-/// The outputs of batches of a region, whose rows are those of the OTs from number `first` on.
-fn evaluate_together<Word: Copy + Send + Sync, const W: usize>(
-    threads: usize,
-    ots: &impl NcoSender<Word, W>,
-    (size, first): (usize, u64),
-    rows: &[[Block; W]],
-    batches: &mut [(Batch<Word>, Vec<Block>)],
-) {
-    let Ok(()) = par::fill_chunks(threads, 1, batches, |_, batches| {
-        for (batch, outputs) in batches {
-            outputs.resize(batch.positions.len(), Block::ZERO);
-            ots.evaluate_groups(size, first, rows, &batch.rows, &batch.words, outputs);
-        }
-        Ok::<_, Infallible>(())
-    });
 }
 
 /// How a run reports its OTs.
@@ -277,11 +255,7 @@ where
         let mut partition = scheme.partition(run, items, position)?;
         // The outputs, region by region.
         run.phase(reported.phase(), layout.bins());
-        // What the threads evaluate together: batches, and their outputs.
-        let most = if run.threads == 1 { 1 } else { BATCHES * run.threads };
-        let mut batches: Vec<(Batch<K::Word>, Vec<Block>)> = Vec::new();
-        batches.resize_with(most, Default::default);
-        let mut rows = Wiped::default();
+        let (mut rows, mut batch, mut outputs) = (Wiped::default(), Batch::default(), Vec::new());
         for bins in partition.regions().iter() {
             rows.resize(bins.len() * size, [Block::ZERO; W]);
             let number = ots.next();
@@ -293,18 +267,10 @@ where
                     sink.begin(function, items.len());
                 }
                 reported.in_phase(run, Phase::Evaluate, || {
-                    let mut more = true;
-                    while more {
-                        let mut count = 0;
-                        while more && count < most {
-                            more = partition.take(function, bins.start, &mut batches[count].0);
-                            count += usize::from(more);
-                        }
-                        let taken = &mut batches[..count];
-                        evaluate_together(run.threads, &ots, (size, number), &rows, taken);
-                        taken.iter().for_each(|(batch, outputs)| {
-                            sink.put(batch.positions.iter().copied(), outputs);
-                        });
+                    while partition.take(function, bins.start, &mut batch) {
+                        outputs.resize(batch.positions.len(), Block::ZERO);
+                        ots.evaluate_groups(size, number, &rows, &batch.rows, &batch.words, &mut outputs);
+                        sink.put(batch.positions.iter().copied(), &outputs);
                     }
                 });
                 run.advance(part.len())?;
@@ -323,7 +289,6 @@ where
         let mut rows = Wiped::from(vec![[Block::ZERO; W]; stash * slot_size]);
         let number = ots.next();
         ots.extend(&mut rows, channel.split().1)?;
-        let (mut batch, mut outputs) = (Batch::default(), Vec::new());
         for slot in 0..stash {
             sink.begin(layout.functions() + slot, items.len());
             batch.rows.clear();

@@ -35,11 +35,11 @@
 //! let equal = std::thread::scope(|scope| {
 //!     scope.spawn(|| {
 //!         let code = WalshHadamard::default();
-//!         let mut ots = kk13::Sender::setup(code, &context, 1, None, &mut there, their_rng)?;
+//!         let mut ots = kk13::Sender::setup(code, &context, None, &mut there, their_rng)?;
 //!         equality::send(3, 4, theirs, &mut ots, &mut there, their_rng)
 //!     });
 //!     let code = WalshHadamard::default();
-//!     let mut ots = kk13::Receiver::setup(code, &context, 1, None, &mut here, my_rng)?;
+//!     let mut ots = kk13::Receiver::setup(code, &context, None, &mut here, my_rng)?;
 //!     equality::receive(3, 4, mine, &mut ots, &mut here)
 //! })?;
 //! assert_eq!(equal, [true, false, true]);
@@ -121,7 +121,7 @@ mod tests {
                 let (rng, context, code) =
                     (&mut Prg::from_seed([1; 16]), context(), WalshHadamard::default());
                 if real {
-                    let mut ots = kk13::Sender::setup(code, &context, 1, None, &mut a, rng).unwrap();
+                    let mut ots = kk13::Sender::setup(code, &context, None, &mut a, rng).unwrap();
                     send(pairs, characters, theirs, &mut ots, &mut a, rng)
                 } else {
                     let mut ots = ideal::Sender::setup(&context, &mut a, rng).unwrap();
@@ -131,7 +131,7 @@ mod tests {
             });
             let (rng, context, code) = (&mut Prg::from_seed([2; 16]), context(), WalshHadamard::default());
             let (found, before) = if real {
-                let mut ots = kk13::Receiver::setup(code, &context, 1, None, &mut b, rng).unwrap();
+                let mut ots = kk13::Receiver::setup(code, &context, None, &mut b, rng).unwrap();
                 let before = b.traffic();
                 (receive(pairs, characters, mine, &mut ots, &mut b), before)
             } else {

@@ -294,12 +294,11 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let rng = &mut Prg::from_seed([1; 16]);
-                let mut ots =
-                    vesica_ot::nco::Sender::setup(code(), &context(), 1, None, &mut a, rng).unwrap();
+                let mut ots = vesica_ot::nco::Sender::setup(code(), &context(), None, &mut a, rng).unwrap();
                 send(batch, &sets, &mut ots, &mut a, rng).unwrap();
             });
             let rng = &mut Prg::from_seed([2; 16]);
-            let mut ots = vesica_ot::nco::Receiver::setup(code(), &context(), 1, None, &mut b, rng).unwrap();
+            let mut ots = vesica_ot::nco::Receiver::setup(code(), &context(), None, &mut b, rng).unwrap();
             let before = b.traffic();
             let found = receive(batch, &mine, &mut ots, &mut b);
             let after = b.traffic();

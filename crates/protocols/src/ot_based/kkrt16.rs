@@ -133,7 +133,7 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Err
     // 1. The base OTs: their first message.
     run.phase(Phase::BaseOts, 0);
     let (context, code) = (&run.context, plan.code(run));
-    let setup = kkrt::Receiver::start_setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
+    let setup = kkrt::Receiver::start_setup(code, context, run.base_ots, ctx.channel, ctx.rng)?;
     let complete_base_ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
     Ok(Pairs::found(receive_pairs(ctx, &plan, items, complete_base_ots)?))
 }
@@ -144,7 +144,7 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
     // 1. The base OTs.
     run.phase(Phase::BaseOts, 0);
     let (context, code) = (&run.context, plan.code(run));
-    let ots = kkrt::Sender::setup(code, context, run.threads, run.base_ots, ctx.channel, ctx.rng)?;
+    let ots = kkrt::Sender::setup(code, context, run.base_ots, ctx.channel, ctx.rng)?;
     send_masks(ctx, &plan, items, ots)
 }
 

@@ -146,14 +146,14 @@ fn unless_kept(shape: &Shape, bytes: u64) -> u64 {
 pub(super) fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
     let (run, plan) = (ctx.run, Plan::new(ctx.run.sizes, &ctx.run.parameters)?);
     run.phase(Phase::BaseOts, 0);
-    let (context, threads, channel) = (&run.context, run.threads, &mut *ctx.channel);
+    let (context, channel) = (&run.context, &mut *ctx.channel);
     let pairs = if run.parameters.level == SHORT {
         let code = Concatenated::default();
-        let ots = nco::Receiver::setup(code, context, threads, None, channel, ctx.rng)?;
+        let ots = nco::Receiver::setup(code, context, None, channel, ctx.rng)?;
         receiver::pairs(run, &plan, items, ots, channel)?
     } else {
         let code = WalshHadamard::default();
-        let ots = kk13::Receiver::setup(code, context, threads, run.base_ots, channel, ctx.rng)?;
+        let ots = kk13::Receiver::setup(code, context, run.base_ots, channel, ctx.rng)?;
         receiver::pairs(run, &plan, items, ots, channel)?
     };
     Ok(Pairs::found(pairs))
@@ -163,14 +163,14 @@ pub(super) fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pai
 pub(super) fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
     let (run, plan) = (ctx.run, Plan::new(ctx.run.sizes, &ctx.run.parameters)?);
     run.phase(Phase::BaseOts, 0);
-    let (context, threads, channel) = (&run.context, run.threads, &mut *ctx.channel);
+    let (context, channel) = (&run.context, &mut *ctx.channel);
     if run.parameters.level == SHORT {
         let code = Concatenated::default();
-        let ots = nco::Sender::setup(code, context, threads, None, channel, ctx.rng)?;
+        let ots = nco::Sender::setup(code, context, None, channel, ctx.rng)?;
         sender::masks(run, &plan, items, ots, channel, ctx.rng)
     } else {
         let code = WalshHadamard::default();
-        let ots = kk13::Sender::setup(code, context, threads, run.base_ots, channel, ctx.rng)?;
+        let ots = kk13::Sender::setup(code, context, run.base_ots, channel, ctx.rng)?;
         sender::masks(run, &plan, items, ots, channel, ctx.rng)
     }
 }

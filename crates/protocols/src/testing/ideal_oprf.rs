@@ -276,8 +276,7 @@ mod tests {
             sets,
             Box::new(move |ctx| {
                 let (run, mut outputs) = (ctx.run, Outputs::default());
-                let setup =
-                    kkrt::Receiver::start_setup(code(ctx), &run.context, 1, None, ctx.channel, ctx.rng)?;
+                let setup = kkrt::Receiver::start_setup(code(ctx), &run.context, None, ctx.channel, ctx.rng)?;
                 let complete_base_ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
                 let reported = Reported::As(Phase::Answer);
                 let oprf = bins::Receiver { run, words: &keys(ctx), reported, complete_base_ots };
@@ -285,7 +284,7 @@ mod tests {
             }),
             Box::new(move |ctx| {
                 let (run, mut outputs) = (ctx.run, Evaluations::default());
-                let ots = kkrt::Sender::setup(code(ctx), &run.context, 1, None, ctx.channel, ctx.rng)?;
+                let ots = kkrt::Sender::setup(code(ctx), &run.context, None, ctx.channel, ctx.rng)?;
                 let oprf =
                     bins::Sender { run, words: &keys(ctx), reported: Reported::As(Phase::Answer), ots };
                 oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|_| outputs)
@@ -311,8 +310,7 @@ mod tests {
                 Box::new(move |ctx| {
                     let (run, mut outputs) = (ctx.run, Outputs::default());
                     let code = WalshHadamard::default();
-                    let setup =
-                        kk13::Receiver::start_setup(code, &run.context, 1, None, ctx.channel, ctx.rng)?;
+                    let setup = kk13::Receiver::start_setup(code, &run.context, None, ctx.channel, ctx.rng)?;
                     let complete_base_ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
                     let oprf = bins::Receiver { run, words, reported: Reported::InPhases, complete_base_ots };
                     oprf.evaluate(&sets.receiver, ctx.channel, &mut outputs)?;
@@ -325,7 +323,7 @@ mod tests {
                 Box::new(move |ctx| {
                     let (run, mut outputs) = (ctx.run, Evaluations::default());
                     let code = WalshHadamard::default();
-                    let ots = kk13::Sender::setup(code, &run.context, 1, None, ctx.channel, ctx.rng)?;
+                    let ots = kk13::Sender::setup(code, &run.context, None, ctx.channel, ctx.rng)?;
                     let oprf = bins::Sender { run, words, reported: Reported::InPhases, ots };
                     oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|_| outputs)
                 }),
