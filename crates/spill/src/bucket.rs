@@ -1,5 +1,7 @@
 //! Buckets: lists of records that are written side by side, and read one by one.
 
+use std::ops::Range;
+
 use crate::cipher::{BlockName, Label, TAG};
 use crate::error::SpillError;
 use crate::store::{Block, EXTENT, Spill};
@@ -176,11 +178,28 @@ impl Bucket {
         self.records
     }
 
+    /// How many blocks it has.
+    pub fn blocks(&self) -> u64 {
+        self.written.as_ref().map_or(0, |written| written.blocks)
+    }
+
     /// Hands its records to `take`, in their order: whole records side by side, a block at a time.
-    pub fn read<E: From<SpillError>>(&self, mut take: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    pub fn read<E: From<SpillError>>(&self, take: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        self.read_blocks(0..self.blocks(), take)
+    }
+
+    /// Hands the records of these blocks to `take`, as [`read`](Self::read) does.
+    ///
+    /// # Panics
+    /// If there are no such blocks.
+    pub fn read_blocks<E: From<SpillError>>(
+        &self,
+        blocks: Range<u64>,
+        mut take: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         let Some(written) = &self.written else { return Ok(()) };
         let mut buffer = vec![0; self.layout.block.bytes()];
-        for block in 0..written.blocks {
+        for block in blocks {
             let last = block + 1 == written.blocks;
             let length = if last { self.rest } else { self.payload } + TAG;
             let name = self.layout.name(written.number, block, last);

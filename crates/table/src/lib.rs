@@ -75,7 +75,7 @@ pub use output::{Cancelled, Output, Standard, remove_unfinished, standard};
 pub use packing::Packing;
 pub use payload::PayloadRows;
 pub use request::{OnFault, Request, TableReport};
-pub use rows::{RowBitmap, RowSet};
+pub use rows::{RowBitmap, RowMarks, RowSet};
 pub use rule::{Country, Part, Rule, Value};
 pub use shown::shown_path;
 pub use sink::RowSink;

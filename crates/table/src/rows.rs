@@ -1,6 +1,7 @@
 //! Which rows of a table leave it.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use vesica_encode::items::Matches;
 
@@ -151,6 +152,40 @@ impl RowBitmap {
     fn last(&self) -> Option<u64> {
         let at = self.words.iter().rposition(|word| *word != 0)?;
         Some(at as u64 * 64 + u64::from(self.words[at].ilog2()))
+    }
+}
+
+/// A [`RowBitmap`] into which several threads put rows.
+pub struct RowMarks(Vec<AtomicU64>);
+
+impl RowMarks {
+    /// None of a table's rows, which are below `rows`.
+    pub fn new(rows: u64) -> Self {
+        RowMarks((0..rows.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// Puts a row into the set.
+    ///
+    /// # Panics
+    /// If the table has no such row.
+    #[inline]
+    pub fn insert(&self, row: u64) {
+        // Whoever ends the threads sees what they wrote; nobody reads before.
+        self.0[(row / 64) as usize].fetch_or(1 << (row % 64), Relaxed);
+    }
+}
+
+impl From<RowMarks> for RowBitmap {
+    fn from(RowMarks(words): RowMarks) -> Self {
+        let words: Vec<u64> = words.into_iter().map(AtomicU64::into_inner).collect();
+        let len = words.iter().map(|word| u64::from(word.count_ones())).sum();
+        RowBitmap { words, len }
+    }
+}
+
+impl fmt::Debug for RowMarks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowMarks").finish_non_exhaustive()
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn read(
     let reader = if matches!(input.format(), Format::Csv(_)) { 0 } else { COLUMNAR };
     let plan = MemoryPlan::new(budget, reader);
     let learns = settings.learns_result(role);
-    let disk = Disk { named: settings.temp_dir.as_deref(), rng, plan, learns };
+    let disk = Disk { named: settings.temp_dir.as_deref(), rng, plan, learns, threads: settings.threads() };
     let read = spool::read(input, request, disk, &mut |progress| reporter.bytes(progress));
     read.map_err(|error| Error::spool(RunPhase::Read, &error))
 }

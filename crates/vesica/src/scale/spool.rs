@@ -134,6 +134,8 @@ pub(crate) struct Disk<'r> {
     pub(crate) plan: MemoryPlan,
     /// Whether this side learns which keys match: they go to disk too.
     pub(crate) learns: bool,
+    /// Threads that may count and split.
+    pub(crate) threads: usize,
 }
 
 impl Disk<'_> {
@@ -244,6 +246,7 @@ impl<'r> Spool<'r> {
                 spill: files.spill,
                 on_duplicates,
                 plan: self.disk.plan,
+                threads: self.disk.threads,
             })),
         }
     }
@@ -350,6 +353,7 @@ pub(crate) struct SpooledKeys {
     spill: Spill,
     on_duplicates: OnDuplicates,
     plan: MemoryPlan,
+    threads: usize,
 }
 
 impl SpooledKeys {

@@ -120,9 +120,9 @@ impl PartitionedRun<'_> {
     pub(crate) fn matches(
         &self,
         ledger: Ledger<'_>,
-        threads: usize,
+        at_once: (usize, u16),
     ) -> Result<Option<Selected>, SessionError> {
-        self.set.matches(ledger.into_chosen().collect(), threads)
+        self.set.matches(ledger.into_chosen().collect(), at_once)
     }
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn play<'a>(
     reporter.confirmed();
     // The connection ends before the matches are looked for: its end would tell the partner how long that takes.
     drop(run);
-    let selected = partitioned.matches(ledger, play_options.threads);
+    let selected = partitioned.matches(ledger, (play_options.threads, play_options.lanes));
     partitioned.set.usage().into_iter().for_each(|(usage, kind)| reporter.spilled(usage, kind));
     selected
 }

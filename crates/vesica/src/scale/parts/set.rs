@@ -5,7 +5,7 @@ use vesica_crypto::par;
 use vesica_encode::items::Split;
 use vesica_encode::items::{Items, Matches};
 use vesica_protocols::{Pending, Phase};
-use vesica_table::RowBitmap;
+use vesica_table::{RowBitmap, RowMarks};
 
 use crate::scale::spool::{Matched, OnDisk, PartFiles, SpoolError};
 use crate::session::reporter::Reporter;
@@ -104,11 +104,11 @@ impl Selected {
 
 impl PartSet<'_> {
     /// The matches of the whole set, given those of its parts in their order; none if this side does not learn them. At most
-    /// `threads` threads look for them.
+    /// `threads` threads look for them; on disk, those of so many parts at a time as fit into memory.
     pub(super) fn matches(
         &self,
         chosen: Option<Vec<Kept<'_>>>,
-        threads: usize,
+        (threads, at_once): (usize, u16),
     ) -> Result<Option<Selected>, SessionError> {
         let Some(chosen) = chosen else { return Ok(None) };
         match self {
@@ -125,16 +125,18 @@ impl PartSet<'_> {
                 Ok(Some(Selected::Matches(split.matches(found.into_iter().flatten()))))
             }
             PartSet::OnDisk { files, rows } => {
-                let (mut rows, mut items) = (RowBitmap::new(*rows), 0);
-                for (part, kept) in chosen.iter().enumerate() {
-                    if let Kept::OnDisk(matched) = kept {
-                        files
-                            .mark(part, matched, &mut rows)
-                            .map_err(|error| disk(RunPhase::Protocol(Phase::Compare), &error))?;
-                        items += matched.items();
-                    }
-                }
-                Ok(Some(Selected::Bitmap { rows, items }))
+                let marks = RowMarks::new(*rows);
+                let matched = chosen.iter().map(|kept| match kept {
+                    Kept::OnDisk(matched) => Some(matched),
+                    Kept::Pending(_) => None,
+                });
+                let matched: Vec<_> = matched.collect();
+                par::for_each(threads.min(at_once.into()), matched.iter(), |part, matched| {
+                    matched.map_or(Ok(()), |matched| files.mark(part, matched, &marks))
+                })
+                .map_err(|error| disk(RunPhase::Protocol(Phase::Compare), &error))?;
+                let items = matched.iter().flatten().map(|matched| matched.items()).sum();
+                Ok(Some(Selected::Bitmap { rows: marks.into(), items }))
             }
             PartSet::One(_) | PartSet::Elsewhere => Ok(None),
         }

@@ -1,10 +1,16 @@
 //! The parts of a set on disk: items in, matching rows out.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use rand_core::CryptoRng;
+use vesica_crypto::par::{Pipeline, in_order};
 use vesica_encode::items::{Items, Matches, OnDuplicates, Width};
 use vesica_encode::parts::Parts;
-use vesica_spill::{Block, Bucket, Label, Spill};
-use vesica_table::{Progress, RowBitmap};
+use vesica_spill::{Block, Bucket, Buckets, Label, Spill};
+use vesica_table::{Progress, RowMarks};
+
+use crate::words::memory_use::disk::PIECE_BLOCKS;
 
 use super::distinct::Distinct;
 use super::{OnProgress, ROW, SpoolError, SpooledKeys, each_record, prefix, push_record, split_records};
@@ -22,28 +28,96 @@ impl SpooledKeys {
         block: Block,
         on_progress: OnProgress<'_>,
     ) -> Result<PartFiles, SpoolError> {
-        let SpooledKeys { width, rows, buckets, spill, on_duplicates, .. } = self;
-        let bytes = width.bytes();
-        let mut files = spill.buckets(PARTS, parts.count(), bytes + ROW, block)?;
-        let (mut done, mut digests, mut items) = (0, Vec::new(), Vec::new());
-        for bucket in buckets {
-            if on_progress(Progress { done, total: rows }).is_break() {
+        let SpooledKeys { width, rows, buckets, spill, on_duplicates, plan, threads } = self;
+        let files = spill.buckets(PARTS, parts.count(), width.bytes() + ROW, block)?;
+        let (buckets, bucket) = (buckets.into_iter(), None);
+        let mut splitting =
+            Splitting { key, width, parts, files, buckets, bucket, on_progress, rows, done: 0 };
+        in_order(plan.splitters(threads, rows), &mut splitting)?;
+        let files = splitting.files.finish()?;
+        Ok(PartFiles { width, parts, of, files, spill, on_duplicates })
+    }
+}
+
+/// Buckets that are split, some blocks at a time. Once all its blocks were taken, a bucket gives back its place on disk.
+struct Splitting<'k, 'p> {
+    key: &'k [u8; 32],
+    width: Width,
+    parts: Parts,
+    files: Buckets,
+    buckets: std::vec::IntoIter<Bucket>,
+    /// The bucket that is being handed out, and its next block.
+    bucket: Option<(Arc<Bucket>, u64)>,
+    on_progress: OnProgress<'p>,
+    rows: u64,
+    /// Rows of the buckets that were begun.
+    done: u64,
+}
+
+/// Blocks of a bucket, and their items under the key of the run.
+struct SplitPiece<'k> {
+    key: &'k [u8; 32],
+    width: Width,
+    blocks: Option<(Arc<Bucket>, Range<u64>)>,
+    digests: Vec<u8>,
+    items: Vec<u8>,
+    rows: Vec<u64>,
+    read: Result<(), SpoolError>,
+}
+
+impl<'k> Pipeline for Splitting<'k, '_> {
+    type Piece = SplitPiece<'k>;
+    type Error = SpoolError;
+
+    fn piece(&mut self) -> Result<SplitPiece<'k>, SpoolError> {
+        let (digests, items, rows) = (Vec::new(), Vec::new(), Vec::new());
+        let Splitting { key, width, .. } = *self;
+        Ok(SplitPiece { key, width, blocks: None, digests, items, rows, read: Ok(()) })
+    }
+
+    fn fill(&mut self, piece: &mut SplitPiece<'k>) -> Result<bool, SpoolError> {
+        loop {
+            if let Some((bucket, next)) = self.bucket.take() {
+                let end = bucket.blocks().min(next + PIECE_BLOCKS);
+                if next < end {
+                    piece.blocks = Some((bucket.clone(), next..end));
+                    self.bucket = Some((bucket, end)).filter(|(bucket, end)| *end < bucket.blocks());
+                    return Ok(true);
+                }
+            }
+            if (self.on_progress)(Progress { done: self.done, total: self.rows }).is_break() {
                 return Err(SpoolError::Cancelled);
             }
-            done += bucket.records();
-            bucket.read(|records| {
-                let records = split_records(records, width);
-                digests.clear();
-                records.clone().for_each(|(digest, _)| digests.extend_from_slice(digest));
-                items.resize(digests.len(), 0);
-                Parts::keyed(key, width, &digests, &mut items);
-                items.chunks_exact(bytes).zip(records).try_for_each(|(item, (_, row))| {
-                    push_record(&mut files, parts.of_prefix(prefix(item)), row, item)
-                })
-            })?;
+            let Some(bucket) = self.buckets.next() else { return Ok(false) };
+            self.done += bucket.records();
+            self.bucket = Some((Arc::new(bucket), 0));
         }
-        let files = files.finish()?;
-        Ok(PartFiles { width, parts, of, files, spill, on_duplicates })
+    }
+
+    fn work(piece: &mut SplitPiece<'k>) {
+        let SplitPiece { key, width, blocks, digests, items, rows, read } = piece;
+        digests.clear();
+        rows.clear();
+        if let Some((bucket, blocks)) = blocks {
+            *read = bucket.read_blocks(blocks.clone(), |records| {
+                for (digest, row) in split_records(records, *width) {
+                    digests.extend_from_slice(digest);
+                    rows.push(row);
+                }
+                Ok(())
+            });
+        }
+        items.resize(digests.len(), 0);
+        Parts::keyed(key, *width, digests, items);
+    }
+
+    fn take(&mut self, piece: &mut SplitPiece<'k>) -> Result<(), SpoolError> {
+        piece.blocks = None;
+        std::mem::replace(&mut piece.read, Ok(()))?;
+        for (item, row) in piece.items.chunks_exact(self.width.bytes()).zip(&piece.rows) {
+            push_record(&mut self.files, self.parts.of_prefix(prefix(item)), *row, item)?;
+        }
+        Ok(())
     }
 }
 
@@ -102,12 +176,7 @@ impl PartFiles {
     }
 
     /// Puts the rows of matched items of a part into `rows`.
-    pub(crate) fn mark(
-        &self,
-        part: usize,
-        matched: &Matched,
-        rows: &mut RowBitmap,
-    ) -> Result<(), SpoolError> {
+    pub(crate) fn mark(&self, part: usize, matched: &Matched, rows: &RowMarks) -> Result<(), SpoolError> {
         match self.width {
             Width::Digest128 => self.mark_wide::<16>(part, matched, rows),
             Width::Digest256 => self.mark_wide::<32>(part, matched, rows),
@@ -119,7 +188,7 @@ impl PartFiles {
         &self,
         part: usize,
         matched: &Matched,
-        rows: &mut RowBitmap,
+        rows: &RowMarks,
     ) -> Result<(), SpoolError> {
         let mut items: Vec<[u8; N]> = Vec::with_capacity(matched.items() as usize);
         matched.0.read(|records| {

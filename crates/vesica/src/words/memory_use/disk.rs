@@ -8,7 +8,8 @@
 //!            400 · keys in memory        the table's items, and what the default protocol takes for them in one part
 //!            1024 · block                buckets, while the table is read; 32 KiB or 4 KiB each
 //!            B · block                   parts, while the set is split
-//!            58 · n / 1024               distinct digests of a bucket
+//!            T · 58 · n / 1024           distinct digests of the buckets that are counted at once
+//!            T · 1 MiB                   pieces of buckets, while the set is split by several threads
 //!            lanes · (58 · M + protocol's formula at M + 9 MiB)     the parts that are played at once
 //! ```
 //!
@@ -43,6 +44,15 @@ const BYTES_PER_ITEM: u64 = 58;
 
 /// Bytes that a connection of a part takes: what has arrived and was not taken yet, and its threads.
 const CONNECTION: u64 = 9 * MIB;
+
+/// Blocks of a bucket that a thread splits at a time.
+pub(crate) const PIECE_BLOCKS: u64 = 8;
+
+/// Bytes of memory that they take, and what is made of them.
+const PIECE: u64 = MIB;
+
+/// Most threads that count or split at once.
+const MOST_SPLITTERS: usize = 16;
 
 /// How a budget is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +111,22 @@ impl MemoryPlan {
         numbers_of_parts(items, least).find(|count| fits(*count)).unwrap_or_else(|| most_parts(items, least))
     }
 
+    /// How many of so many threads may count the keys of so many rows at once.
+    pub(crate) fn counters(&self, threads: usize, rows: u64) -> usize {
+        self.at_once(threads, rows, BYTES_PER_ITEM.saturating_mul(rows / BUCKETS as u64))
+    }
+
+    /// How many of them may split the keys at once.
+    pub(crate) fn splitters(&self, threads: usize, rows: u64) -> usize {
+        self.at_once(threads, rows, PIECE)
+    }
+
+    /// How many threads have room that take so much each. A quarter is what the split writes.
+    fn at_once(&self, threads: usize, rows: u64, each: u64) -> usize {
+        let room = self.left(rows) / 4 * 3 / each.max(1);
+        threads.min(MOST_SPLITTERS).min(usize::try_from(room).unwrap_or(usize::MAX)).max(1)
+    }
+
     /// The most bytes that a run takes that plays so many such parts at once.
     pub(crate) fn needed(&self, rows: u64, costs: PartCosts, lanes: u16) -> u64 {
         let lanes = lane(costs).saturating_mul(lanes.into());
@@ -119,12 +145,14 @@ impl MemoryPlan {
 pub(crate) fn bytes_on_disk(rows: u64, width: Width, block: Block, learns: bool) -> u64 {
     let record = (width.bytes() + ROW) as u64;
     let matched = if learns { rows.saturating_mul(width.bytes() as u64) } else { 0 };
-    // The tags and the rest of each block are below a 32nd; a bucket is there twice while it is split.
+    // The tags and the rest of each block are below a 32nd; a bucket is there twice while it is split, and so are the
+    // pieces that threads have of the next ones.
     let records = rows.saturating_mul(record).saturating_add(matched);
     records
         .saturating_add(records / 32)
         .saturating_add(records / 512)
         .saturating_add((BUCKETS * block.bytes()) as u64)
+        .saturating_add(2 * MOST_SPLITTERS as u64 * PIECE_BLOCKS * block.bytes() as u64)
 }
 
 /// What one part takes, from its items to its matches, and its connection.

@@ -20,7 +20,7 @@ fn every_number_of_lanes_sends_the_same_bytes_and_ends_with_the_plain_join() {
         let ledger = partitioned.play(&mut run, play_options, &progress, rng)?;
         kept.lock().unwrap().insert(ledger.root(&partitioned.job.id)?);
         partitioned.confirm(&ledger, &mut run, play_options.reporter)?;
-        Ok(partitioned.matches(ledger, 2)?.and_then(Selected::into_matches))
+        Ok(partitioned.matches(ledger, (2, 2))?.and_then(Selected::into_matches))
     });
     for (lanes, expected) in [([1, 1], 1), ([1, 4], 1), ([2, 2], 2), ([4, 3], 3), ([4, 4], 4)] {
         let [receiver, sender] = both_in(lanes, [&sets.receiver, &sets.sender], &settings, &[], &*told);
