@@ -9,10 +9,14 @@
 use std::fs::File;
 use std::io::Write as _;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use arrow_array::{RecordBatch, StringArray};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
 use vesica::channel::memory;
 use vesica::channel::transport::{
     Control, FrameReceiver, FrameSender, Meanwhile, Result as Sent, Transport, Urgency,
@@ -121,11 +125,16 @@ fn phases(rows: usize, threads: &[usize], asked: &impl Fn(&str) -> bool) -> Resu
         let keys = vec!["email:email".parse::<KeySpec>()?];
         Ok(Request { threads, ..Request::new(keys, Encoding::Digest(Width::Digest128)) })
     };
-    let load = |threads| -> Result<(Table, Items), Failed> {
-        Ok(Input::open(file.path())?.load(&request(threads)?, &mut |_| ControlFlow::Continue(()))?)
+    let load_from = |file: &Path, threads| -> Result<(Table, Items), Failed> {
+        Ok(Input::open(file)?.load(&request(threads)?, &mut |_| ControlFlow::Continue(()))?)
     };
+    let load = |threads| load_from(file.path(), threads);
+    let columns = parquet(rows)?;
     if wanted("read") {
         measure(&format!("read a CSV, {rows} rows"), threads, |threads| load(threads).map(drop))?;
+        measure(&format!("read a Parquet file, {rows} rows"), threads, |threads| {
+            load_from(columns.path(), threads).map(drop)
+        })?;
         let frame = frame(rows)?;
         measure(&format!("read a data frame, {rows} rows"), threads, |threads| {
             let input = Input::keep_batches("frame", frame.schema(), vec![frame.clone()])?;
@@ -135,14 +144,18 @@ fn phases(rows: usize, threads: &[usize], asked: &impl Fn(&str) -> bool) -> Resu
     if wanted("write") {
         let tables: Vec<(Table, Items)> =
             threads.iter().map(|threads| load(*threads)).collect::<Result<_, _>>()?;
-        for every in [2, 1000] {
-            let items = &tables[0].1;
-            let matches = items.matches((0..items.len()).step_by(every));
-            measure(&format!("write a row in {every}, {rows} rows"), threads, |wanted| {
-                let at = threads.iter().position(|threads| *threads == wanted).unwrap_or(0);
-                let (table, _) = &tables[at];
-                Ok(table.select(&matches, &mut std::io::sink(), &mut |_| ControlFlow::Continue(()))?)
-            })?;
+        let of_columns: Vec<(Table, Items)> =
+            threads.iter().map(|threads| load_from(columns.path(), *threads)).collect::<Result<_, _>>()?;
+        for (format, tables) in [("CSV", &tables), ("Parquet", &of_columns)] {
+            for every in [2, 1000] {
+                let items = &tables[0].1;
+                let matches = items.matches((0..items.len()).step_by(every));
+                measure(&format!("write a row in {every}, {rows} rows of {format}"), threads, |wanted| {
+                    let at = threads.iter().position(|threads| *threads == wanted).unwrap_or(0);
+                    let (table, _) = &tables[at];
+                    Ok(table.select(&matches, &mut std::io::sink(), &mut |_| ControlFlow::Continue(()))?)
+                })?;
+            }
         }
     }
     let (_, items) = load(threads[0])?;
@@ -187,6 +200,25 @@ fn csv(rows: usize) -> Result<tempfile::NamedTempFile, Failed> {
     }
     out.flush()?;
     file.flush()?;
+    Ok(file)
+}
+
+/// A Parquet file of eight columns, half of them of texts, in row groups of 2^17 rows.
+fn parquet(rows: usize) -> Result<tempfile::NamedTempFile, Failed> {
+    let file = tempfile::NamedTempFile::new()?;
+    let odd = |i: u64| 0x9e37_79b9_7f4a_7c15 / i | 1;
+    let mixed = |row: usize, i: u64| (row as u64).wrapping_mul(odd(i)) >> 30;
+    let texts = |i| StringArray::from_iter_values((0..rows).map(|row| format!("Text {:x}", mixed(row, i))));
+    let numbers = |i| Int64Array::from_iter_values((0..rows).map(|row| mixed(row, i) as i64));
+    let mut columns: Vec<(String, ArrayRef)> = vec![("email".to_owned(), frame(rows)?.column(0).clone())];
+    columns.extend((1..4).map(|i| (format!("text {i}"), Arc::new(texts(i)) as ArrayRef)));
+    columns.extend((4..8).map(|i| (format!("number {i}"), Arc::new(numbers(i)) as ArrayRef)));
+    let batch = RecordBatch::try_from_iter(columns)?;
+    let snappy = WriterProperties::builder().set_compression(Compression::SNAPPY);
+    let properties = snappy.set_max_row_group_row_count(Some(1 << 17)).build();
+    let mut writer = ArrowWriter::try_new(File::create(file.path())?, batch.schema(), Some(properties))?;
+    writer.write(&batch)?;
+    writer.close()?;
     Ok(file)
 }
 

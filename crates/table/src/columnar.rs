@@ -21,6 +21,7 @@ use arrow_schema::{ArrowError, DataType, SchemaRef};
 
 mod calendar;
 mod claims;
+mod groups;
 mod guard;
 mod int96;
 mod ipc;
@@ -199,7 +200,7 @@ pub(crate) fn check_rows(input: &Input, on_progress: OnProgress<'_>) -> Result<(
     let mut sink = Sink::Out(Some(&mut nowhere));
     let mut scan = Scan::open(input, Wanted::Stored, on_progress)?;
     let mut copy = || {
-        sink.begin(input, scan.schema(), &Added::default())?;
+        sink.begin(input, scan.schema(), &Added::default(), 1)?;
         if let Some((_, batch)) = scan.next()? {
             sink.write(batch)?;
         }
@@ -311,7 +312,7 @@ pub(crate) fn select(
     }
     let wanted = if let Sink::Taker(_) = sink { Wanted::All } else { Wanted::Stored };
     let mut scan = Scan::open(input, wanted, on_progress).map_err(or_changed)?;
-    sink.begin(input, scan.schema(), &chosen.added)?;
+    sink.begin(input, scan.schema(), &chosen.added, chosen.threads)?;
     let mut rows = chosen.rows.ascending();
     loop {
         scan.skip_to(rows.peek()).map_err(or_changed)?;

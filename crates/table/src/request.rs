@@ -79,6 +79,8 @@ pub struct TableReport {
 pub(crate) struct Chosen<'a> {
     pub(crate) rows: RowSet<'a>,
     pub(crate) added: Added<'a>,
+    /// Threads that may write them.
+    pub(crate) threads: usize,
 }
 
 /// The result of a first pass.

@@ -32,6 +32,8 @@ pub struct Table {
     columns: Vec<String>,
     report: TableReport,
     seen: Fingerprint,
+    /// Threads that may work on it.
+    threads: usize,
     /// Where the first pass cut a text file for its threads.
     cuts: Cuts,
     /// What the rows carry, until [`Table::attached`] takes it.
@@ -86,9 +88,20 @@ impl Input {
         };
         let value_columns = request.attach.needed().map(|needed| needed.name.to_owned()).collect();
         let (numbers, payload) = (None, None);
-        let seen = fingerprint;
+        let (seen, threads) = (fingerprint, request.threads);
         Ok((
-            Table { input: self, columns, report, seen, cuts, carried, value_columns, numbers, payload },
+            Table {
+                input: self,
+                columns,
+                report,
+                seen,
+                threads,
+                cuts,
+                carried,
+                value_columns,
+                numbers,
+                payload,
+            },
             items,
         ))
     }
@@ -115,8 +128,19 @@ impl Input {
         let report = rows.finish()?.collector.report();
         let (carried, value_columns) = (Carried::Nothing, Vec::new());
         let (numbers, payload) = (None, None);
-        let seen = fingerprint;
-        Ok(Table { input: self, columns, report, seen, cuts, carried, value_columns, numbers, payload })
+        let (seen, threads) = (fingerprint, request.threads);
+        Ok(Table {
+            input: self,
+            columns,
+            report,
+            seen,
+            threads,
+            cuts,
+            carried,
+            value_columns,
+            numbers,
+            payload,
+        })
     }
 
     /// Checks that [`Table::select`] can write rows of this input, before a run depends on it. A columnar input may have
@@ -317,7 +341,7 @@ impl Table {
         match rows.last() {
             Some(row) if row >= there => Err(TableError::NoSuchRow { row, rows: there }),
             _ if !added.fits(rows.len()) => Err(TableError::Numbers { rows: rows.len() }),
-            _ => Ok(Chosen { rows, added }),
+            _ => Ok(Chosen { rows, added, threads: self.threads }),
         }
     }
 

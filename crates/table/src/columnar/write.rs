@@ -16,6 +16,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaData;
 use parquet::file::properties::{DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT, WriterProperties};
 
+use super::groups::{GROUP_BYTES, GroupWriter};
 use super::guard::guarded;
 use super::ipc::Messages;
 use super::layout;
@@ -25,21 +26,18 @@ use crate::error::TableError;
 use crate::format::Format;
 use crate::input::{Input, Units};
 
-/// Encoded bytes that a row group may collect before it is written.
-const GROUP_BYTES: usize = 64 << 20;
-
 /// Bytes of text that are given to the encoder at once.
 const PIECE_BYTES: usize = 16 << 20;
 
 const NOT_ENCODED: &str = "the rows cannot be encoded";
 
-type Out<'w> = &'w mut (dyn Write + Send);
+pub(super) type Out<'w> = &'w mut (dyn Write + Send);
 
 /// Takes batches.
 pub(crate) enum Sink<'w> {
     /// Nothing is written yet.
     Out(Option<Out<'w>>),
-    Parquet(Box<ArrowWriter<Out<'w>>>),
+    Parquet(Box<GroupWriter<'w>>),
     File(Box<FileWriter<Out<'w>>>),
     Stream(Box<StreamWriter<Out<'w>>>),
     Taker(&'w mut dyn FnMut(RecordBatch) -> ControlFlow<()>),
@@ -51,6 +49,7 @@ impl<'w> Sink<'w> {
         input: &Input,
         schema: &SchemaRef,
         added: &Added<'_>,
+        threads: usize,
     ) -> Result<(), TableError> {
         let Sink::Out(out) = self else { return Ok(()) };
         let Some(out) = out.take() else { return Ok(()) };
@@ -61,7 +60,8 @@ impl<'w> Sink<'w> {
                 let (metadata, units) = copied(input)?;
                 let begun = guarded(|| {
                     let options = parquet_options(&metadata, &units, added)?;
-                    ArrowWriter::try_new_with_options(out, schema.clone(), options)
+                    let writer = ArrowWriter::try_new_with_options(out, schema.clone(), options)?;
+                    GroupWriter::new(writer, schema.clone(), threads)
                 });
                 let writer = begun.ok_or_else(|| unwritten(NOT_ENCODED))?;
                 Sink::Parquet(Box::new(writer.map_err(Failure::from)?))
@@ -96,7 +96,7 @@ impl<'w> Sink<'w> {
     pub(super) fn finish(&mut self) -> Result<(), TableError> {
         let finished = guarded(|| match self {
             Sink::Out(_) | Sink::Taker(_) => Ok(()),
-            Sink::Parquet(writer) => Ok(writer.finish().map(drop)?),
+            Sink::Parquet(writer) => Ok(writer.finish()?),
             Sink::File(writer) => Ok(writer.finish()?),
             Sink::Stream(writer) => Ok(writer.finish()?),
         });
@@ -106,15 +106,14 @@ impl<'w> Sink<'w> {
 
 /// Writes a batch in pieces whose text has a limited size: rows with the same entry of a dictionary share it in memory, but
 /// may not in the output.
-fn write_pieces(writer: &mut ArrowWriter<Out<'_>>, batch: &RecordBatch) -> Result<(), Failure> {
+fn write_pieces(writer: &mut GroupWriter<'_>, batch: &RecordBatch) -> Result<(), Failure> {
     let rows = batch.num_rows();
     let bytes: usize = batch.columns().iter().map(|column| text_bytes(column)).sum();
     if bytes > PIECE_BYTES && rows > 1 {
         write_pieces(writer, &batch.slice(0, rows / 2))?;
         return write_pieces(writer, &batch.slice(rows / 2, rows - rows / 2));
     }
-    writer.write(batch)?;
-    if writer.in_progress_size() > GROUP_BYTES { Ok(writer.flush()?) } else { Ok(()) }
+    Ok(writer.write(batch.clone(), bytes)?)
 }
 
 /// The bytes of text and binary values, each counted for itself.

@@ -291,7 +291,7 @@ pub fn the_transcript_does_not_depend_on_threads(protocols: &[&'static Entry]) {
                 transcript
             };
             let one = digests(1);
-            let others: &[usize] = if slow(entry) { &[3] } else { &[2, 3, 8] };
+            let others: &[usize] = if slow(entry) { &[3] } else { &[2, 3, 7] };
             assert!(others.iter().all(|&threads| digests(threads) == one), "{}", entry.name);
         }
     }
