@@ -206,7 +206,7 @@ fn csv(rows: usize) -> Result<tempfile::NamedTempFile, Failed> {
 /// A Parquet file of eight columns, half of them of texts, in row groups of 2^17 rows.
 fn parquet(rows: usize) -> Result<tempfile::NamedTempFile, Failed> {
     let file = tempfile::NamedTempFile::new()?;
-    let odd = |i: u64| 0x9e37_79b9_7f4a_7c15 / i | 1;
+    let odd = |i: u64| (0x9e37_79b9_7f4a_7c15 / i) | 1;
     let mixed = |row: usize, i: u64| (row as u64).wrapping_mul(odd(i)) >> 30;
     let texts = |i| StringArray::from_iter_values((0..rows).map(|row| format!("Text {:x}", mixed(row, i))));
     let numbers = |i| Int64Array::from_iter_values((0..rows).map(|row| mixed(row, i) as i64));
