@@ -112,8 +112,9 @@ def main():
     parser.add_argument("--threads", type=int, nargs="+", default=[2])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--delay", type=float, help="milliseconds each way")
-    own, _, given = " ".join(sys.argv[1:]).partition(" -- ")
-    arguments = parser.parse_args(own.split())
+    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    own, given = sys.argv[1:at], sys.argv[at + 1:]
+    arguments = parser.parse_args(own)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         for side in ("receiver", "sender"):
@@ -123,7 +124,7 @@ def main():
         for threads in arguments.threads:
             for parts in arguments.parts:
                 options = {"auto": [], "1": ["--max-parts", "1"]}.get(parts, ["--parts", parts])
-                options = [*options, "--threads", str(threads), *given.split()]
+                options = [*options, "--threads", str(threads), *given]
                 runs = range(arguments.runs)
                 reports = [run(arguments.program, folder, options, arguments.delay) for _ in runs]
                 times = [seconds(receiver) for receiver, _ in reports]

@@ -88,9 +88,9 @@ const BATCH: usize = 256;
 const LANES: usize = 16;
 
 /// A public code of rows of `W` blocks, an even number.
-pub trait Code<const W: usize>: Sync {
+pub trait Code<const W: usize> {
     /// The words that are encoded.
-    type Word: Copy + Send + Sync;
+    type Word: Copy;
     /// The oracle of this code's outputs.
     const OUTPUT: Label;
     /// The oracle of its base OTs.

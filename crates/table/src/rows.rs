@@ -202,6 +202,21 @@ mod tests {
 
     use super::*;
 
+    /// Rows whose bits lie in the same words, from several threads.
+    #[test]
+    fn marks_of_all_threads_are_there() {
+        let marks = RowMarks::new(1000);
+        std::thread::scope(|scope| {
+            for thread in 0..3 {
+                let marks = &marks;
+                scope.spawn(move || (thread..999).step_by(3).for_each(|row| marks.insert(row)));
+            }
+        });
+        let rows: RowBitmap = marks.into();
+        assert!(rows.iter().eq(0..999));
+        assert_eq!(rows.len(), 999);
+    }
+
     #[test]
     fn a_bitmap_is_a_list() {
         let mut rng = StdRng::seed_from_u64(4);

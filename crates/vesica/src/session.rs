@@ -4,7 +4,8 @@
 //!   hello (crates/net)                 magic, version, nonces, echoed
 //!   u8 0 · u16 length · terms ◄──►     compared on both sides ([`crate::terms`])
 //!   u64 set size, padded      ◄──►     compared with both sides' limits
-//!   u32 parts needed          ◄──►     the larger number is taken, if both accept it; more than one: see [`crate::parts`]
+//!   u32 parts needed, u32 for  ◄──►    the larger number is taken, if both accept it; where none needs several, the smaller
+//!   the cores                          number for the cores; more than one: see [`crate::parts`]
 //!   (DONE "declined")                  in place of the protocol, from a side without enough memory
 //!   the protocol's messages
 //!   DONE: digests, count      ◄──►     what I sent is what you received, and the other way round

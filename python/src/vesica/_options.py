@@ -60,11 +60,11 @@ class Options(TypedDict, total=False):
     pad_to: int | Literal["pow2"] | None
     """Hide my exact size: pad to the next power of two (pow2), or to N keys: a number, or 2^N."""
     parts: int
-    """Split the run into at least N parts, several played at once; the larger number of both sides is taken [default:
-    1]."""
+    """Split the run into at least N parts, several played at once; the larger number of both sides is taken (a long run
+    takes one for each core of both sides by itself) [default: 1]."""
     max_parts: int | None
-    """Refuse a run of more than N parts [default: what suits the sizes: 64, or one for each 65,536 keys if that is
-    more, with little padding]."""
+    """Refuse a run that needs more than N parts, and take no more for the cores; 1 is a run on one connection [default:
+    what suits the sizes: 64, or one for each 65,536 keys if that is more, with little padding]."""
     allow_insecure: bool
     """Allow protocols that `vesica protocols` marks insecure or broken."""
     protocol: str

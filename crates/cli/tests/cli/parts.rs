@@ -172,6 +172,24 @@ fn a_partner_that_ends_in_the_middle_of_the_parts_costs_no_output() {
     nothing_lost(&scene, &[&received]);
 }
 
+/// Nobody asked for parts that mend: such a run ends as one in one piece does.
+#[test]
+fn a_partner_that_is_killed_in_parts_for_cores_is_not_waited_for() {
+    for kills_sender in [true, false] {
+        let scene = scene(60_000);
+        let options = ["--protocol", "gbf", "--security", "semi-honest", "--threads", "4", "--timeout", "1h"];
+        let (mut sender, address) = scene.sender(&with(&SENDER, &options));
+        let mut receiver = scene.receiver(&address, &with(&RECEIVER, &options));
+        sender.wait_for("parts: 4");
+        receiver.wait_for("parts: 4");
+        let (killed, waits) = if kills_sender { (sender, receiver) } else { (receiver, sender) };
+        killed.signal(Signal::KILL);
+        let waits = waits.end();
+        waits.expect(69, &["phase"]);
+        nothing_lost(&scene, &[&waits]);
+    }
+}
+
 #[test]
 fn whoever_is_interrupted_in_the_middle_of_the_parts_tells_the_partner() {
     for by_sender in [true, false] {

@@ -293,8 +293,9 @@ fn sized(peer: RawPeer, items: u64) -> RawPeer {
 /// Agrees on everything, with a set of this size, in one part.
 fn agreed(peer: RawPeer, items: u64) -> RawPeer {
     let mut peer = sized(peer, items);
-    assert_eq!(next(&mut peer, DATA), 1u32.to_le_bytes());
-    says(peer, &data(&1u32.to_le_bytes()))
+    let one = [1u32, 1].map(u32::to_le_bytes).concat();
+    assert_eq!(next(&mut peer, DATA), one);
+    says(peer, &data(&one))
 }
 
 /// The other side of a difference takes its leave; this one does not.

@@ -11,7 +11,7 @@ use crate::words::auto::{self, PlanError};
 use crate::words::measured;
 pub use crate::words::measured::{COLUMNS, Cell, Conditions, Configuration, RECORDS, Time, sources};
 use crate::words::memory::Bytes;
-use crate::words::memory_use::side::{KeysAt, PartCosts, RunCosts, SideMemory, of_protocol};
+use crate::words::memory_use::side::{KeysAt, RunCosts, SideMemory};
 use crate::words::parts::{self, Parts, questions};
 use crate::words::registry::{self, Entry, Gates, PROTOCOLS, Security, Shape};
 use crate::words::settings::{self, Wanted};
@@ -86,9 +86,7 @@ pub fn estimate(entry: &Entry, shape: &Shape, conditions: &Conditions) -> Option
     let memory = Parties::of(|role| {
         let (rows, result) = (sizes.of(role) as u64, shape.parameters.result);
         let side = SideMemory { keys: KeysAt::Memory, role, rows, result, budget: None };
-        let protocol = of_protocol(entry, shape, role);
-        let part = PartCosts { items: sizes.receiver.max(sizes.sender) as u64, protocol };
-        side.needed(&RunCosts { parts: Parts::ONE, whole: protocol, part }, 1)
+        side.needed(&RunCosts::of(entry, shape, (role, sizes), Parts::ONE), 1)
     });
     let time = measured::time(entry, shape, traffic.receiver.max(traffic.sender), conditions);
     let helper = entry.has_helper().then(|| HelperCost {
@@ -203,37 +201,56 @@ pub fn forecast(
     sizes: Sizes,
     conditions: &Conditions,
 ) -> Result<Forecast, Unfit> {
-    let matches = match wanted.learns {
-        Learns::Receiver => 0,
-        Learns::Both => sizes.receiver.min(sizes.sender),
+    let Laid { choice, estimate, parts, lanes } = Laid::out(asked, wanted, sizes, conditions)?;
+    let alternative = |&entry: &&'static Entry| {
+        let named = settings::Choice::Named(entry.name.to_owned());
+        // A variant is one of the chosen protocol.
+        let variant = wanted.variant.filter(|_| entry.name == choice.protocol.name);
+        let laid = Laid::out(&named, Wanted { variant, ..wanted }, sizes, conditions);
+        Alternative { protocol: entry, outcome: laid.map(|laid| laid.estimate) }
     };
-    let layout = Layout::of(asked, wanted, sizes, conditions)?;
-    let parts = layout.parts;
-    let played = parts::sizes(parts, sizes);
-    let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
-    let shape_of = |choice: &auto::Choice| Shape {
-        sizes: played,
-        parameters: choice.parameters,
-        learns: wanted.learns,
-        matches,
-        kept_base_ots: conditions.kept_base_ots
-            && choice.protocol.keeps_base_ots()
-            && cache::may_be_cached(choice.parameters.level),
-    };
-    let cost = |choice: &auto::Choice| {
-        let (protocol, shape) = (choice.protocol, shape_of(choice));
+    let alternatives = PROTOCOLS.iter().map(alternative).collect();
+    Ok(Forecast { choice, estimate, parts, lanes, alternatives })
+}
+
+/// A run as its parties lay it out.
+struct Laid {
+    choice: auto::Choice,
+    estimate: Estimate,
+    parts: Parts,
+    lanes: u16,
+}
+
+impl Laid {
+    fn out(
+        asked: &settings::Choice,
+        wanted: Wanted<'_>,
+        sizes: Sizes,
+        conditions: &Conditions,
+    ) -> Result<Self, Unfit> {
+        let layout = Layout::of(asked, wanted, sizes, conditions)?;
+        let parts = layout.parts;
+        if parts != Parts::ONE && (wanted.result != ResultKind::Rows || conditions.kept_base_ots) {
+            return Err(Unfit::Parts);
+        }
+        let played = parts::sizes(parts, sizes);
+        let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
+        let choice = auto::choose(asked, wanted, Some(played))?;
+        if conditions.kept_base_ots && wanted.security == Security::Malicious {
+            return Err(Unfit::KeptBaseOts);
+        }
+        let auto::Choice { protocol, parameters, .. } = choice;
         if parts != Parts::ONE && protocol.has_helper() {
             return Err(Unfit::HelperInParts(protocol.name));
         }
-        let costs = |role| {
-            // A receiver keeps of each part what its matches are found from.
-            let of_whole = Shape { sizes, matches: 0, ..shape };
-            let of_part = Shape { matches: 0, ..shape };
-            let part = of_protocol(protocol, &of_part, role);
-            let whole = if role == Role::Receiver { of_protocol(protocol, &of_whole, role) } else { part };
-            let part = PartCosts { items: played.receiver.max(played.sender) as u64, protocol: part };
-            RunCosts { parts, whole, part }
+        let matches = match wanted.learns {
+            Learns::Receiver => 0,
+            Learns::Both => sizes.receiver.min(sizes.sender),
         };
+        let kept_base_ots =
+            conditions.kept_base_ots && protocol.keeps_base_ots() && cache::may_be_cached(parameters.level);
+        let shape = Shape { sizes: played, parameters, learns: wanted.learns, matches, kept_base_ots };
+        let costs = |role| RunCosts::of(protocol, &shape, (role, sizes), parts);
         let lanes = layout.lanes(&costs, conditions.threads);
         // The threads are shared out among the parts that are played at once.
         let each = match parts {
@@ -245,26 +262,8 @@ pub fn forecast(
             Parts::ONE => estimate,
             parts => estimate.in_parts(parts, lanes, conditions.threads, layout.allowance(lanes)),
         };
-        Ok((layout.within(estimate, &costs, lanes)?, lanes))
-    };
-    if parts != Parts::ONE && (wanted.result != ResultKind::Rows || conditions.kept_base_ots) {
-        return Err(Unfit::Parts);
+        Ok(Laid { choice, estimate: layout.within(estimate, &costs, lanes)?, parts, lanes })
     }
-    let choice = auto::choose(asked, wanted, Some(played))?;
-    if conditions.kept_base_ots && wanted.security == Security::Malicious {
-        return Err(Unfit::KeptBaseOts);
-    }
-    let alternative = |&entry: &&'static Entry| {
-        let named = settings::Choice::Named(entry.name.to_owned());
-        // A variant is one of the chosen protocol.
-        let variant = wanted.variant.filter(|_| entry.name == choice.protocol.name);
-        let planned = auto::choose(&named, Wanted { variant, ..wanted }, Some(played));
-        let outcome = planned.map_err(Unfit::from).and_then(|planned| cost(&planned).map(|(cost, _)| cost));
-        Alternative { protocol: entry, outcome }
-    };
-    let alternatives = PROTOCOLS.iter().map(alternative).collect();
-    let (estimate, lanes) = cost(&choice)?;
-    Ok(Forecast { choice, estimate, parts, lanes, alternatives })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! The run succeeds only if all parts do.
 //!
 //! ```text
-//!   hello, terms, sizes, parts needed   as in every run ([`crate::session`]); B is the larger number, if both accept it
+//!   hello, terms, sizes, parts          as in every run ([`crate::session`]); B is what both agree on
 //!                                       (module `words::parts::questions`)
 //!   u8 names · u16 parts at once · 32 commitment to a coin    ◄──►   names: 1 for an engine, whose parts come by number
 //!   32 coin · 32 run key                                      ◄──►   opened, compared with the commitment
@@ -14,7 +14,8 @@
 //!   DONE: digests                                             ◄──►
 //! ```
 //!
-//! From the rounds on, this connection may break and is made again (module `line`).
+//! From the rounds on, this connection may break and is made again (module `line`), but for parts that are there for the
+//! cores alone.
 //!
 //! | name | value |
 //! | --- | --- |

@@ -11,8 +11,8 @@ use super::error::SessionError;
 use super::kind::{PART, RUN, TAKEN_UP};
 use crate::words::auto;
 use crate::words::base_ots::BaseOts;
-use crate::words::memory_use::side::{CostsOfPart, part_costs, seconds_of_one_thread};
-use crate::words::parts::questions::{self, Side};
+use crate::words::memory_use::side::{CostsOfParts, run_costs, seconds_of_part};
+use crate::words::parts::questions::{self, AgreedParts, Side};
 use crate::words::parts::{self, Parts, PartsError, PartsWanted};
 use crate::words::settings::Wanted;
 use crate::words::terms::{self, Terms};
@@ -52,8 +52,9 @@ pub fn agree_greeted(
 }
 
 /// How many parts this side wants for sets of these sizes, if a run can have several parts. The second argument tells what
-/// a part takes; nothing, if there is no protocol for it. The third one is how long one thread computes, in seconds.
-pub(crate) type Demand<'d> = &'d dyn Fn(Sizes, CostsOfPart<'_>, f64) -> PartsWanted;
+/// a run in so many parts takes; nothing, if there is no protocol for it. The third one tells how long one thread computes for
+/// a part, in seconds.
+pub(crate) type Demand<'d> = &'d dyn Fn(Sizes, CostsOfParts<'_>, &dyn Fn(Parts) -> f64) -> PartsWanted;
 
 /// As [`agree_greeted`], for a side that may need several parts.
 pub(crate) fn agree_on_demand(
@@ -110,11 +111,12 @@ fn compare(
         Role::Receiver => Sizes { receiver: items, sender: their_items },
         Role::Sender => Sizes { receiver: their_items, sender: items },
     };
-    let costs = |parts: Parts| part_costs(&asked, wanted, (role, sizes), parts);
-    let demand = demand(sizes, &costs, seconds_of_one_thread(&asked, wanted, sizes));
+    let costs = |parts: Parts| run_costs(&asked, wanted, (role, sizes), parts);
+    let seconds = |parts: Parts| seconds_of_part(&asked, wanted, sizes, parts);
+    let demand = demand(sizes, &costs, &seconds);
     let demand = PartsWanted { needed: wanted.parts.max(demand.needed), ..demand };
     let sides = sides(mine, &theirs, [demand, exchange_parts(channel, demand)?]);
-    let parts = agree_on_parts(mine, &theirs, &sides, (sizes, wanted.learns))?;
+    let AgreedParts { parts, for_cores } = agree_on_parts(mine, &theirs, &sides, (sizes, wanted.learns))?;
     // Items are numbered in 32 bits.
     let played = parts::sizes(parts, sizes);
     if played.receiver.max(played.sender) > u32::MAX as usize {
@@ -129,7 +131,7 @@ fn compare(
     }
     let learns = wanted.learns;
     let repeats = match parameters.security {
-        _ if questions::are_for_cores(&sides) => 0,
+        _ if for_cores => 0,
         Security::Malicious => questions::room(&sides, parts, sizes, learns)?,
         Security::SemiHonest => u32::MAX,
     };
@@ -138,7 +140,7 @@ fn compare(
     let shape = Shape { sizes: played, parameters, learns, matches: 0, kept_base_ots: false };
     let needed = protocol.kept_base_ots(&shape);
     let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
-    Ok(Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, repeats, role, sid })
+    Ok(Agreed { protocol, parameters, reason, sizes, parts, for_cores, learns, base_ots, repeats, role, sid })
 }
 
 /// Both sides with the parts that they want.
@@ -148,18 +150,18 @@ fn sides(mine: &Terms, theirs: &Terms, wanted: [PartsWanted; 2]) -> [Side; 2] {
     [side("this side", mine, wanted[0]), side("the partner", theirs, wanted[1])]
 }
 
-/// B, if both sides allow it and the run has nothing that parts cannot have. Both sides compute the same.
+/// The parts, if both sides allow them and the run has nothing that parts cannot have. Both sides compute the same.
 fn agree_on_parts(
     mine: &Terms,
     theirs: &Terms,
     sides: &[Side; 2],
     (sizes, learns): (Sizes, Learns),
-) -> Result<Parts, PartsError> {
-    let parts = questions::agree_on_parts(sides, sizes, learns)?;
+) -> Result<AgreedParts, PartsError> {
+    let agreed = questions::agree_on_parts(sides, sizes, learns)?;
     let excluded = mine.not_in_parts().or(theirs.not_in_parts());
-    match excluded.filter(|_| parts != Parts::ONE) {
+    match excluded.filter(|_| agreed.parts != Parts::ONE) {
         Some(what) => Err(PartsError::Excluded(what)),
-        None => Ok(parts),
+        None => Ok(agreed),
     }
 }
 
@@ -297,7 +299,7 @@ mod tests {
             let settings = Settings::default();
             let terms = Terms::new(role, &settings, &["raw".to_owned()]);
             channel.send(&greeting(&terms)).unwrap();
-            let demand = &move |_: Sizes, _: CostsOfPart<'_>, _: f64| wanted;
+            let demand = &move |_: Sizes, _: CostsOfParts<'_>, _: &dyn Fn(Parts) -> f64| wanted;
             let agreed =
                 agree_on_demand(channel, &terms, settings.wanted(), (1 << 20, demand), None).unwrap();
             (agreed.parts.count(), agreed.allowance(2))

@@ -15,7 +15,7 @@ use crate::words::auto;
 use crate::words::base_ots::BaseOts;
 use crate::words::match_numbers;
 use crate::words::memory::Budget;
-use crate::words::memory_use::side::{PartCosts, RunCosts, of_protocol};
+use crate::words::memory_use::side::RunCosts;
 use crate::words::parts::{self, Parts, questions};
 
 /// What both sides agreed on.
@@ -31,11 +31,14 @@ pub struct Agreed {
     pub sizes: Sizes,
     /// B: the parts that the run is split into.
     pub parts: Parts,
+    /// Whether they are there for the cores of both sides alone. Such parts are not played again by a side that shows
+    /// something, and the run's connection is not made again.
+    pub(crate) for_cores: bool,
     /// Who learns the result.
     pub learns: Learns,
     /// Where its base OTs come from, and whether they are kept.
     pub base_ots: BaseOts,
-    /// How many parts may be played again within both sides' limits.
+    /// How many parts may be played again, as both sides' limits allow; none of those that are there for the cores.
     pub(super) repeats: u32,
     pub(super) role: Role,
     pub(super) sid: [u8; 32],
@@ -54,7 +57,8 @@ impl Agreed {
         let (base_ots, sid) = (BaseOts::Unneeded, [0; 32]);
         // A task counts nothing. Its driver does.
         let repeats = u32::MAX;
-        Agreed { protocol, parameters, reason, sizes, parts, learns, base_ots, repeats, role, sid }
+        let for_cores = false;
+        Agreed { protocol, parameters, reason, sizes, parts, for_cores, learns, base_ots, repeats, role, sid }
     }
 
     /// How many attempts beyond the first of each part the run may have, if so many parts are played at once.
@@ -103,19 +107,12 @@ impl Agreed {
     /// The most bytes of memory that the protocol takes on the side of that role. A receiver keeps of each part what its
     /// matches are found from until the run ends, so that it counts the whole sets.
     pub fn memory_bound(&self, role: Role) -> u64 {
-        let shape = match role {
-            Role::Receiver if self.parts != Parts::ONE => Shape { sizes: self.sizes, ..self.shape() },
-            _ => self.shape(),
-        };
-        of_protocol(self.protocol, &shape, role)
+        RunCosts::of(self.protocol, &self.shape(), (role, self.sizes), self.parts).whole
     }
 
     /// What it takes of this side's memory.
     pub(crate) fn costs(&self) -> RunCosts {
-        let Sizes { receiver, sender } = self.played();
-        let protocol = of_protocol(self.protocol, &self.shape(), self.role);
-        let part = PartCosts { items: receiver.max(sender) as u64, protocol };
-        RunCosts { parts: self.parts, whole: self.memory_bound(self.role), part }
+        RunCosts::of(self.protocol, &self.shape(), (self.role, self.sizes), self.parts)
     }
 
     /// Compares the memory that the run may take here, `needed`, with the budget. If it is too much, this side declines the run

@@ -15,8 +15,8 @@ use crate::session::links::Links;
 use crate::session::met::Met;
 use crate::session::reporter::Reporter;
 use crate::words::error::{Error, RunPhase};
-use crate::words::memory_use::side::{CostsOfPart, KeysAt, SideMemory};
-use crate::words::parts::PartsWanted;
+use crate::words::memory_use::side::{CostsOfParts, KeysAt, SideMemory};
+use crate::words::parts::{Parts, PartsWanted};
 use crate::words::results::Attachments;
 use crate::words::settings::Settings;
 use crate::words::terms::Terms;
@@ -61,15 +61,22 @@ pub(crate) struct Confirmed<'r, 'i> {
 }
 
 impl LocalOffer<'_> {
-    /// How many parts this side wants, where the run can have several, and one thread computes for so many seconds.
-    fn parts(&self, can_meet_again: bool, sizes: Sizes, costs: CostsOfPart<'_>, seconds: f64) -> PartsWanted {
-        let limits = self.terms.limits();
-        let can_split = can_meet_again && self.terms.not_in_parts().is_none() && limits.takes_parts();
+    /// How many parts this side wants, where the run can have several.
+    fn parts(
+        &self,
+        links: Option<&dyn Links>,
+        sizes: Sizes,
+        costs: CostsOfParts<'_>,
+        seconds: &dyn Fn(Parts) -> f64,
+    ) -> PartsWanted {
+        let in_parts = self.terms.not_in_parts().is_none() && self.terms.limits().takes_parts();
+        let links = links.filter(|_| in_parts);
+        let for_cores = |_| self.memory.parts_for_cores(self.settings.threads(), sizes, costs, seconds);
         match self.memory.keys {
-            KeysAt::Memory if !can_split => PartsWanted::ONE,
+            KeysAt::Memory if links.is_none() => PartsWanted::ONE,
             _ => PartsWanted {
                 needed: self.memory.parts(sizes, costs),
-                for_cores: self.memory.parts_for_cores(self.settings.threads(), costs, (seconds, sizes)),
+                for_cores: links.filter(|links| links.are_secured()).map_or(1, for_cores),
             },
         }
     }
@@ -83,8 +90,8 @@ impl<'r> Conversation<'r, AgreedOn> {
         channel.cancel_on(reporter.cancel);
         reporter.connected(&channel);
         reporter.enter(RunPhase::Agree, 0);
-        let demand = |sizes: Sizes, costs: CostsOfPart<'_>, seconds| {
-            local.parts(links.is_some(), sizes, costs, seconds)
+        let demand = |sizes: Sizes, costs: CostsOfParts<'_>, seconds: &dyn Fn(Parts) -> f64| {
+            local.parts(links.as_deref(), sizes, costs, seconds)
         };
         let (wanted, size) = (local.settings.wanted(), (local.items, &demand as _));
         let agreed = agree_on_demand(&mut channel, local.terms, wanted, size, local.my_key.as_ref());

@@ -246,12 +246,11 @@ impl Error {
 
     fn parts(phase: RunPhase, error: &PartsError) -> Self {
         let (side, kind, remedy) = match error {
-            PartsError::Link(error) => {
+            PartsError::Link(error) => return Error::net(phase, error),
+            PartsError::LinkForCores(error) => {
                 let error = Error::net(phase, error);
-                let remedy = text!(
-                    "{}; each part of a run takes a connection, and with `[max-parts 1]` on one side the run takes one",
-                    error.remedy
-                );
+                let remedy =
+                    text!("{}; `[max-parts 1]` on one side makes it a run on one connection", error.remedy);
                 return Error { remedy, ..error };
             }
             PartsError::Disk(error) | PartsError::Engine(error) => return Error::clone(error),
@@ -274,6 +273,11 @@ impl Error {
                 Side::Both,
                 Kind::Protocol,
                 "do not use a result of this run on either side; {start both sides again}",
+            ),
+            PartsError::Allowance { allowance: 0 } => (
+                Side::Partner,
+                Kind::Partner,
+                "see that the network between the two sides keeps its connections, then {start both sides again}; with                  `[parts 16]` parts that break are played again; {nothing was written here}",
             ),
             PartsError::Missing { .. } | PartsError::Allowance { .. } => (
                 Side::Partner,

@@ -27,6 +27,11 @@ pub(crate) trait Links: Send + Sync {
         false
     }
 
+    /// Whether only the partner can make them. Otherwise anybody may come in its place, and ends the run.
+    fn are_secured(&self) -> bool {
+        true
+    }
+
     /// What has to be done before the first one. This side shows that key on them, and they have that tag.
     fn begin(&mut self, _: &PublicKey, _tag: [u8; 32], _: &Options) -> Result<(), NetError> {
         Ok(())
@@ -85,6 +90,10 @@ impl Links for OverNetwork {
 
     fn at_relays(&self) -> bool {
         self.place.is_at_relays()
+    }
+
+    fn are_secured(&self) -> bool {
+        self.place.is_secured()
     }
 
     fn check(&self) -> Result<(), NetError> {

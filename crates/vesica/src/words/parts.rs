@@ -25,19 +25,22 @@ pub(crate) const LEAST_PART: u64 = 1 << 16;
 pub(crate) const LEAST_PARTS_OF_ENGINE: u32 = 2;
 
 /// The most lanes. A part waits for its partner part of the time only, so more would not be quicker.
-const MOST_LANES: u16 = 16;
+pub(crate) const MOST_LANES: u16 = 16;
 
-/// Seconds that a part takes beside the items' own: its connection, its base OTs, the set-up of its protocol.
-const SET_UP_S: f64 = 0.03;
+/// Seconds that the connection of a part takes.
+const CONNECTION_S: f64 = 0.005;
 
-/// Seconds that one thread takes to split a set, an item.
+/// Seconds that one thread takes to split a set, an item (`make bench-cores CORES=split`).
 const SPLIT_S: f64 = 1e-7;
 
-/// What parts for the cores must save: so many seconds, which further connections to a distant partner take,
-const LEAST_SAVED_S: f64 = 0.2;
-
-/// and so much of the time, which the loops of a protocol save alone.
+/// What parts leave of the time at most: the loops of a protocol in one piece leave about as much.
 const MOST_LEFT: f64 = 0.55;
+
+/// Seconds that they save at least: connections and coins take some round trips.
+const LEAST_SAVED_S: f64 = 0.25;
+
+/// How many times as much all threads compute at most.
+const MOST_CPU: f64 = 1.75;
 
 /// Into how many parts a side wants a run to be split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,14 +56,28 @@ impl PartsWanted {
     pub(crate) const ONE: Self = PartsWanted { needed: 1, for_cores: 1 };
 }
 
-/// The most parts that a side with so many threads asks for, so that each thread has one: as many as save time, where one
-/// thread computes for `seconds` in all, for sets of `items` items.
-pub(crate) fn for_cores(threads: usize, seconds: f64, items: u64) -> u32 {
-    let most =
-        u32::try_from(threads).unwrap_or(u32::MAX).min(MOST_LANES.into()).min((seconds / SET_UP_S) as u32);
-    let left = (seconds + SPLIT_S * items as f64) / f64::from(most) + SET_UP_S;
-    let is_worth_it = left <= MOST_LEFT * seconds && seconds - left >= LEAST_SAVED_S;
-    if is_worth_it { most } else { 1 }
+/// The most parts that a side with so many threads asks for, so that each thread has one: as many as save time, and `fit`.
+/// `seconds` tells how long one thread computes for a part.
+pub(crate) fn for_cores(
+    threads: usize,
+    sizes: Sizes,
+    seconds: &dyn Fn(Parts) -> f64,
+    fit: &dyn Fn(Parts) -> bool,
+) -> u32 {
+    let whole = seconds(Parts::ONE);
+    if threads < 2 || whole < LEAST_SAVED_S {
+        return 1;
+    }
+    let split = SPLIT_S * sizes.receiver.max(sizes.sender) as f64;
+    let saves_time = |parts: Parts| {
+        let count = parts.count() as f64;
+        let left = seconds(parts) + split / count + CONNECTION_S;
+        left <= MOST_LEFT * whole && whole - left >= LEAST_SAVED_S && count * left <= MOST_CPU * whole
+    };
+    let most = threads.min(MOST_LANES.into()) as u32;
+    let counts = (2..=most).rev().filter_map(|count| Parts::new(count).ok());
+    let found = counts.into_iter().find(|parts| saves_time(*parts) && fit(*parts));
+    found.map_or(1, |parts| parts.count() as u32)
 }
 
 /// Why a run in parts did not come to its end.
@@ -102,6 +119,9 @@ pub enum PartsError {
     /// The connection of a part could not be made.
     #[error(transparent)]
     Link(#[from] Box<NetError>),
+    /// That of a part that is there for the cores alone.
+    #[error(transparent)]
+    LinkForCores(Box<NetError>),
     /// The connection of a part leads to somebody else than that of the run.
     #[error("{}", self.text())]
     Elsewhere(Box<NetError>),
@@ -154,7 +174,7 @@ impl PartsError {
                 "connections of parts broke too often: parts were played again {} times, and no more is allowed",
                 *allowance
             ),
-            PartsError::Link(error) => error.text(),
+            PartsError::Link(error) | PartsError::LinkForCores(error) => error.text(),
             PartsError::Elsewhere(error) => {
                 text!("the partner was met, and connections of parts do not lead to it: {}", error.text())
             }
@@ -207,14 +227,29 @@ mod tests {
 
     #[test]
     fn each_thread_has_a_part_where_that_saves_time() {
-        let asked =
-            |seconds, items: u64| [0, 1, 2, 3, 8, 64].map(|threads| for_cores(threads, seconds, items));
+        let asked = |each: f64, n: usize| {
+            let sizes = Sizes { receiver: n, sender: n / 2 };
+            let seconds = |parts: Parts| each * parts.bound(n as u64) as f64;
+            [0, 1, 2, 3, 8, 64].map(|threads| for_cores(threads, sizes, &seconds, &|_| true))
+        };
         // A slow protocol, and a quick one, which two threads do not make twice as quick.
-        assert_eq!(asked(9.0, 1 << 20), [1, 1, 2, 3, 8, 16]);
-        assert_eq!(asked(0.9, 1 << 20), [1, 1, 1, 3, 8, 16]);
-        // A short run.
-        assert_eq!(asked(0.22, 1 << 18), [1; 6]);
+        assert_eq!(asked(9e-6, 1 << 20), [1, 1, 2, 3, 8, 16]);
+        assert_eq!(asked(0.9e-6, 1 << 20), [1, 1, 1, 3, 8, 16]);
+        // A short run, and one whose parts are mostly padding.
+        assert_eq!(asked(0.9e-6, 1 << 18), [1; 6]);
+        assert_eq!(asked(0.05, 80), [1; 6]);
         assert_eq!(asked(0.0, 0), [1; 6]);
+    }
+
+    #[test]
+    fn parts_for_cores_are_fewer_where_memory_is_short_and_still_save_time() {
+        let n = 1 << 20;
+        let sizes = Sizes { receiver: n, sender: n };
+        let of = |each: f64, most: usize| {
+            let seconds = |parts: Parts| each * parts.bound(n as u64) as f64;
+            for_cores(16, sizes, &seconds, &|parts| parts.count() <= most)
+        };
+        assert_eq!([of(0.9e-6, 16), of(0.9e-6, 5), of(0.9e-6, 2), of(9e-6, 2)], [16, 5, 1, 2]);
     }
 
     #[test]

@@ -9,9 +9,10 @@ use vesica_protocols::{Learns, ResultKind, Role, Sizes, encoding_for};
 use super::{Conditions, Estimate, Parties, Unfit};
 use crate::words::memory::Budget;
 use crate::words::memory_use::disk::{BUCKETS, MemoryPlan, bytes_on_disk};
-use crate::words::memory_use::side::{KeysAt, RunCosts, SideMemory, part_costs, seconds_of_one_thread};
-use crate::words::parts::{Parts, questions};
-use crate::words::settings::{self, Wanted};
+use crate::words::memory_use::side::{KeysAt, RunCosts, SideMemory, run_costs, seconds_of_part};
+use crate::words::parts::questions::{self, AgreedParts, Side};
+use crate::words::parts::{Parts, PartsWanted};
+use crate::words::settings::{self, Limits, Wanted};
 
 /// How the two parties lay out a run.
 pub(super) struct Layout {
@@ -68,17 +69,17 @@ impl Layout {
             };
             SideMemory { keys, role, rows: sizes.of(role) as u64, result: wanted.result, budget }
         });
-        let costs = |side: &SideMemory, parts| part_costs(asked, wanted, (side.role, sizes), parts);
-        let needed = |side: &SideMemory| side.parts(sizes, &|parts| costs(side, parts));
-        let needed = sides.iter().map(needed).max().filter(|_| split.is_some());
-        let seconds = seconds_of_one_thread(asked, wanted, sizes);
-        let cores_of =
-            |side: &SideMemory| side.parts_for_cores(threads, &|parts| costs(side, parts), (seconds, sizes));
-        let cores = || sides.iter().map(cores_of).min().filter(|_| width.is_some());
-        let needed = wanted.parts.max(needed.unwrap_or(1));
-        let for_cores = needed == 1;
-        let parts = if for_cores { cores().unwrap_or(1) } else { needed };
-        Ok(Layout { parts: Parts::new(parts).map_err(|_| Unfit::Parts)?, for_cores, budget, sides, disk })
+        let wish = |side: &SideMemory| {
+            let costs = |parts| run_costs(asked, wanted, (side.role, sizes), parts);
+            let seconds = |parts| seconds_of_part(asked, wanted, sizes, parts);
+            let needed = split.map_or(1, |_| side.parts(sizes, &costs)).max(wanted.parts);
+            let for_cores = width.map_or(1, |_| side.parts_for_cores(threads, sizes, &costs, &seconds));
+            let wanted = PartsWanted { needed, for_cores };
+            Side { name: side.role.name(), role: side.role, limits: Limits::default(), wanted }
+        };
+        let agreed = questions::agree_on_parts(&sides.each_ref().map(wish), sizes, wanted.learns);
+        let AgreedParts { parts, for_cores } = agreed.map_err(|_| Unfit::Parts)?;
+        Ok(Layout { parts, for_cores, budget, sides, disk })
     }
 
     /// How many parts may be played again, if so many are played at once.

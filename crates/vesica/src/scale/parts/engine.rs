@@ -244,7 +244,7 @@ impl Driver<'_> {
         let mut links = links.unwrap_or_else(|| Box::new(NoLinks));
         let options = Options { silence: self.settings.timeout, cancel: reporter.cancel.clone() };
         let play_options = PlayOptions { threads: 1, lanes: 1, options, reporter };
-        let run = RunConnection::begin(channel, links.as_mut(), &partitioned.job, &play_options, rng);
+        let run = RunConnection::begin(channel, links.as_mut(), &partitioned, &play_options, rng);
         let run = &mut run.map_err(|error| Error::session(RunPhase::Parts, &error))?;
         reporter.enter(RunPhase::Parts, partitioned.count() as u64);
         let played = partitioned.rounds(run, reporter, &mut |ledger, run, round| {

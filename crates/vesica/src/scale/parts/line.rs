@@ -34,7 +34,7 @@ use vesica_net::{Connection, NetEvent, Options};
 use zeroize::Zeroizing;
 
 use super::options::{PlayOptions, check_kind};
-use super::toss::Job;
+use super::partitioned::PartitionedRun;
 use crate::session::links::Links;
 use crate::session::reporter::Reporter;
 use crate::session::{SessionError, TAKEN_UP};
@@ -120,6 +120,8 @@ pub(crate) struct RunConnection<'l> {
     channel: Connection,
     links: &'l mut dyn Links,
     tag: [u8; 32],
+    /// Whether it is made again if it breaks.
+    mends: bool,
     options: Options,
     reporter: &'l Reporter<'l>,
     rng: WidePrg,
@@ -132,11 +134,12 @@ pub(crate) struct RunConnection<'l> {
 }
 
 impl<'l> RunConnection<'l> {
-    /// From a connection on which the coins have been tossed. The links make it again if it breaks.
+    /// From a connection on which the coins have been tossed. The links make it again if it breaks, but for a run whose parts
+    /// are there for the cores: it ends like one in one piece.
     pub(crate) fn begin(
         mut channel: Connection,
         links: &'l mut dyn Links,
-        job: &Job,
+        PartitionedRun { agreed, job, .. }: &PartitionedRun<'_>,
         play_options: &PlayOptions<'l>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, SessionError> {
@@ -147,7 +150,8 @@ impl<'l> RunConnection<'l> {
         rng.fill_bytes(&mut *seed);
         let rng = WidePrg::from_seed(&seed);
         let (next, mine, before) = (Step::FIRST, None, Vec::new());
-        Ok(RunConnection { channel, links, tag: job.tag, options, reporter, rng, next, mine, before })
+        let (tag, mends) = (job.tag, !agreed.for_cores);
+        Ok(RunConnection { channel, links, tag, mends, options, reporter, rng, next, mine, before })
     }
 
     pub(crate) fn channel(&self) -> &Connection {
@@ -241,6 +245,9 @@ impl<'l> RunConnection<'l> {
 
     /// Makes the connection again. Where that cannot be, it has broken for good.
     fn again(&mut self, broken: &SessionError) -> Result<(), SessionError> {
+        if !self.mends {
+            return Err(broken.clone());
+        }
         let first = self.next.encode(&self.tag);
         let reporter = self.reporter;
         let on_event = &mut |event| match event {

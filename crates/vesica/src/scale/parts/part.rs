@@ -104,17 +104,19 @@ impl<'d> AttemptContext<'d, '_> {
         wanted: &dyn Fn() -> bool,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<u32>, SessionError> {
+        let for_cores = self.partitioned.agreed.for_cores;
+        let link = if for_cores { PartsError::LinkForCores } else { PartsError::Link };
         links.check().map_err(|error| PartsError::from(Box::new(error)))?;
         match links.open(&self.call(part, &self.header(part).encode(), wanted), rng) {
             Ok(Some(mut met)) => self.attempt_over(ledger, &mut met, part),
             Ok(None) => Ok(None),
             // All the time for waiting is over, and other parts would take as long.
-            Err(error @ NetError::Unreachable { .. }) => Err(PartsError::from(Box::new(error)).into()),
+            Err(error @ NetError::Unreachable { .. }) => Err(link(Box::new(error)).into()),
             Err(error) if error.fault() == Fault::Partner => Ok(None),
             Err(error) if error.fault() == Fault::Identity => {
                 Err(PartsError::Elsewhere(Box::new(error)).into())
             }
-            Err(error) => Err(PartsError::from(Box::new(error)).into()),
+            Err(error) => Err(link(Box::new(error)).into()),
         }
     }
 
@@ -154,10 +156,17 @@ impl<'d> AttemptContext<'d, '_> {
         let attempt = self.partitioned.agreed.attempt(attempt_id(self.partitioned, channel, part));
         let held = self.held(&attempt, part, channel, self.threads, &mut self.seed.of_attempt(part, number));
         reporter.part_ended(counted, channel);
-        if !self.may_have_shown(channel) {
+        let may_have_shown = self.may_have_shown(channel);
+        if !may_have_shown {
             ledger.lock().show_nothing(part);
         }
-        let held = held?;
+        let held = match held {
+            // Nothing would come of the other parts.
+            Err(error) if may_have_shown && self.partitioned.agreed.for_cores && is_broken(&error) => {
+                return Err(PartsError::Allowance { allowance: 0 }.into());
+            }
+            held => held?,
+        };
         let first = {
             let mut ledger = ledger.lock();
             let first = !ledger.holds(part);

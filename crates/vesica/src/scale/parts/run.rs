@@ -140,7 +140,7 @@ pub(crate) fn play<'a>(
     let partitioned =
         PartitionedRun::agree(agreed, keys, Player::process(play_options.lanes), &mut run, rng)?;
     reporter.enter(RunPhase::Parts, partitioned.count() as u64);
-    let mut run = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
+    let mut run = RunConnection::begin(run, links, &partitioned, play_options, rng)?;
     let played = partitioned.play(&mut run, play_options, &progress, rng);
     let played = played.and_then(|ledger| partitioned.confirm(&ledger, &mut run, reporter).map(|()| ledger));
     reporter.transcript(run.channel());

@@ -496,7 +496,7 @@ fn with_book(spoil: fn(&mut Vec<&mut Receipt>)) -> Box<Play<'static>> {
         let rng = &mut StdRng::seed_from_u64(3);
         let partitioned = PartitionedRun::agree(agreed, items, Player::process(1), &mut run, rng)?;
         let progress = PartProgress::new(play_options.reporter);
-        let mut run = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
+        let mut run = RunConnection::begin(run, links, &partitioned, play_options, rng)?;
         let mut ledger = Ledger::new(partitioned.count(), 4);
         for round in 0..MOST_ROUNDS {
             let missing = ledger.missing();
@@ -534,7 +534,7 @@ fn with_root(spoil: fn(&mut [u8; 32], &mut u64)) -> Box<Play<'static>> {
         let rng = &mut StdRng::seed_from_u64(3);
         let partitioned = PartitionedRun::agree(agreed, items, Player::process(1), &mut run, rng)?;
         let progress = PartProgress::new(play_options.reporter);
-        let mut run = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
+        let mut run = RunConnection::begin(run, links, &partitioned, play_options, rng)?;
         let ledger = partitioned.play(&mut run, play_options, &progress, rng)?;
         let (mut root, mut matches) = (ledger.root(&partitioned.job.id)?, ledger.matches());
         spoil(&mut root, &mut matches);
@@ -610,7 +610,7 @@ fn sides_that_do_not_mean_the_same_round_end_with_76() {
     ) -> Played {
         let rng = &mut StdRng::seed_from_u64(9);
         let partitioned = PartitionedRun::agree(agreed, items, Player::process(1), &mut run, rng)?;
-        let mut run = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
+        let mut run = RunConnection::begin(run, links, &partitioned, play_options, rng)?;
         rounds::exchange_round(&mut run, 0, 2, &[1])?;
         Ok(None)
     }

@@ -69,6 +69,7 @@ impl Reporter<'_> {
         if let Some(tested) = agreed.max_tested_keys(repeated) {
             let again = match agreed.parts {
                 Parts::ONE => String::new(),
+                parts if repeated == 0 => format!(", in {} parts", parts.count()),
                 parts => format!(", in {} parts of which {repeated} may be played again", parts.count()),
             };
             self.notice(format!(

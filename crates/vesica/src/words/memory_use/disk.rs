@@ -9,7 +9,7 @@
 //!            1024 · block                buckets, while the table is read; 32 KiB or 4 KiB each
 //!            B · block                   parts, while the set is split
 //!            T · 58 · n / 1024           distinct digests of the buckets that are counted at once
-//!            T · 1 MiB                   pieces of buckets, while the set is split by several threads
+//!            T · 2 MiB                   blocks of buckets, while T threads split the set
 //!            lanes · (58 · M + protocol's formula at M + 9 MiB)     the parts that are played at once
 //! ```
 //!
@@ -43,13 +43,13 @@ const BYTES_PER_KEY: u64 = 400;
 const BYTES_PER_ITEM: u64 = 58;
 
 /// Bytes that a connection of a part takes: what has arrived and was not taken yet, and its threads.
-const CONNECTION: u64 = 9 * MIB;
+pub(crate) const CONNECTION: u64 = 9 * MIB;
 
 /// Blocks of a bucket that a thread splits at a time.
 pub(crate) const PIECE_BLOCKS: u64 = 8;
 
-/// Bytes of memory that they take, and what is made of them.
-const PIECE: u64 = MIB;
+/// Bytes that splitting takes for each thread: such blocks, what is made of them, and what waits for their turn.
+const SPLIT_BYTES: u64 = 2 * MIB;
 
 /// Most threads that count or split at once.
 const MOST_SPLITTERS: usize = 16;
@@ -118,7 +118,7 @@ impl MemoryPlan {
 
     /// How many of them may split the keys at once.
     pub(crate) fn splitters(&self, threads: usize, rows: u64) -> usize {
-        self.at_once(threads, rows, PIECE)
+        self.at_once(threads, rows, SPLIT_BYTES)
     }
 
     /// How many threads have room that take so much each. A quarter is what the split writes.
@@ -145,14 +145,12 @@ impl MemoryPlan {
 pub(crate) fn bytes_on_disk(rows: u64, width: Width, block: Block, learns: bool) -> u64 {
     let record = (width.bytes() + ROW) as u64;
     let matched = if learns { rows.saturating_mul(width.bytes() as u64) } else { 0 };
-    // The tags and the rest of each block are below a 32nd; a bucket is there twice while it is split, and so are the
-    // pieces that threads have of the next ones.
+    // The tags and the rest of each block are below a 32nd; a bucket is there twice while it is split.
     let records = rows.saturating_mul(record).saturating_add(matched);
     records
         .saturating_add(records / 32)
         .saturating_add(records / 512)
         .saturating_add((BUCKETS * block.bytes()) as u64)
-        .saturating_add(2 * MOST_SPLITTERS as u64 * PIECE_BLOCKS * block.bytes() as u64)
 }
 
 /// What one part takes, from its items to its matches, and its connection.
@@ -210,6 +208,16 @@ mod tests {
         assert_eq!(needed(2) - needed(1), 58 * costs.items + costs.protocol + 9 * MIB);
         let lanes = [500, 1024, 4096].map(|mib| MemoryPlan::new(mib * MIB, 0).lanes(rows, costs));
         assert_eq!(lanes, [1, 2, 12]);
+    }
+
+    #[test]
+    fn as_many_threads_count_and_split_as_there_is_room_for() {
+        let plan = |mib: u64| MemoryPlan::new(mib * MIB, 0);
+        assert_eq!([0, 1, 3, 8, 99].map(|threads| plan(4096).splitters(threads, 0)), [1, 1, 3, 8, 16]);
+        assert_eq!([0, 64, 66, 72, 80].map(|mib| plan(mib).splitters(8, 0)), [1, 1, 1, 3, 6]);
+        // 58 bytes for each key of a bucket, of which there are 1024.
+        let counters = |mib, rows| plan(mib).counters(8, rows);
+        assert_eq!([counters(70, 1 << 20), counters(1024, 1 << 30), counters(512, 1 << 30)], [8, 8, 4]);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use vesica_protocols::{ResultKind, Role, Sizes};
 use crate::words::auto;
 use crate::words::measured;
 use crate::words::memory::{Budget, Source};
-use crate::words::memory_use::disk::MemoryPlan;
-use crate::words::parts::{self, LEAST_PARTS_OF_ENGINE, numbers_of_parts};
+use crate::words::memory_use::disk::{CONNECTION, MemoryPlan};
+use crate::words::parts::{self, LEAST_PARTS_OF_ENGINE, MOST_LANES, numbers_of_parts};
 use crate::words::settings::{Choice, Wanted};
 
 /// Bytes that reading a table and keeping its items take at most, a row.
@@ -51,27 +51,49 @@ pub(crate) struct RunCosts {
     pub(crate) part: PartCosts,
 }
 
-/// What a part of a run over sets of these sizes takes on the side of that role; nothing, if there is no protocol for it.
-pub(crate) fn part_costs(
+impl RunCosts {
+    /// What a protocol takes on the side of a role, in a run over sets of these sizes of whose parts each has that shape.
+    pub(crate) fn of(protocol: &Entry, part: &Shape, (role, sizes): (Role, Sizes), parts: Parts) -> Self {
+        let of_part = Shape { matches: 0, ..*part };
+        let bytes = of_protocol(protocol, &of_part, role);
+        let whole = match role {
+            Role::Receiver => of_protocol(protocol, &Shape { sizes, ..of_part }, role),
+            Role::Sender => bytes,
+        };
+        let items = part.sizes.receiver.max(part.sizes.sender) as u64;
+        RunCosts { parts, whole, part: PartCosts { items, protocol: bytes } }
+    }
+}
+
+/// The protocol for a run in so many parts, and what a part is to it.
+fn part_of(
+    asked: &Choice,
+    wanted: Wanted<'_>,
+    sizes: Sizes,
+    parts: Parts,
+) -> Option<(&'static Entry, Shape)> {
+    let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
+    let sizes = parts::sizes(parts, sizes);
+    let auto::Choice { protocol, parameters, .. } = auto::choose(asked, wanted, Some(sizes)).ok()?;
+    Some((protocol, Shape { parameters, learns: wanted.learns, ..Shape::new(sizes) }))
+}
+
+/// What a run over sets of these sizes takes on the side of that role; nothing, if there is no protocol for it.
+pub(crate) fn run_costs(
     asked: &Choice,
     wanted: Wanted<'_>,
     (role, sizes): (Role, Sizes),
     parts: Parts,
-) -> Option<PartCosts> {
-    let wanted = Wanted { statistical: parts.statistical_security(), ..wanted };
-    let sizes = parts::sizes(parts, sizes);
-    let auto::Choice { protocol, parameters, .. } = auto::choose(asked, wanted, Some(sizes)).ok()?;
-    let shape = Shape { sizes, parameters, learns: wanted.learns, matches: 0, kept_base_ots: false };
-    let items = sizes.receiver.max(sizes.sender) as u64;
-    Some(PartCosts { items, protocol: of_protocol(protocol, &shape, role) })
+) -> Option<RunCosts> {
+    let (protocol, part) = part_of(asked, wanted, sizes, parts)?;
+    Some(RunCosts::of(protocol, &part, (role, sizes), parts))
 }
 
-/// About how many seconds one thread of each party computes for such a run; 0, if there is no protocol for it.
-pub(crate) fn seconds_of_one_thread(asked: &Choice, wanted: Wanted<'_>, sizes: Sizes) -> f64 {
-    auto::choose(asked, wanted, Some(sizes)).map_or(0.0, |auto::Choice { protocol, parameters, .. }| {
-        let shape = Shape { parameters, learns: wanted.learns, ..Shape::new(sizes) };
-        measured::seconds_of_one_thread(protocol, &shape)
-    })
+/// About how many seconds one thread of each party computes for a part of such a run; 0, if there is no protocol for it, or
+/// one whose helper takes no part in several.
+pub(crate) fn seconds_of_part(asked: &Choice, wanted: Wanted<'_>, sizes: Sizes, parts: Parts) -> f64 {
+    let part = part_of(asked, wanted, sizes, parts).filter(|(protocol, _)| !protocol.has_helper());
+    part.map_or(0.0, |(protocol, part)| measured::seconds_of_one_thread(protocol, &part))
 }
 
 /// The most bytes that a protocol takes on the side of a role.
@@ -107,27 +129,20 @@ pub(crate) struct SideMemory {
     pub(crate) budget: Option<Budget>,
 }
 
-/// Tells what a part takes.
-pub(crate) type CostsOfPart<'c> = &'c dyn Fn(Parts) -> Option<PartCosts>;
+/// Tells what a run in so many parts takes.
+pub(crate) type CostsOfParts<'c> = &'c dyn Fn(Parts) -> Option<RunCosts>;
 
 impl SideMemory {
     /// How many parts this side needs, so that it stays within its budget: one, if a single part fits or nothing does.
-    pub(crate) fn parts(&self, sizes: Sizes, costs: CostsOfPart<'_>) -> u32 {
+    pub(crate) fn parts(&self, sizes: Sizes, costs: CostsOfParts<'_>) -> u32 {
         let larger = sizes.receiver.max(sizes.sender) as u64;
-        let fits = |count: &u32| {
-            let parts = Parts::new(*count).ok();
-            let needed = parts.and_then(|parts| {
-                let part = costs(parts)?;
-                Some(self.needed(&RunCosts { parts, whole: part.protocol, part }, 1))
-            });
-            self.budget.is_none_or(|budget| needed.is_some_and(|needed| budget.allows(needed)))
-        };
+        let fits = |count: &u32| Parts::new(*count).is_ok_and(|parts| self.has_room(parts, 1, costs));
         match (&self.keys, self.role) {
             // What a receiver keeps of every part is as much as it takes for one.
             (KeysAt::Memory, Role::Receiver) => 1,
             (KeysAt::Memory, Role::Sender) if fits(&1) => 1,
             (KeysAt::Memory, Role::Sender) => numbers_of_parts(larger, 1).find(fits).unwrap_or(1),
-            (KeysAt::Disk(plan), _) => plan.parts(self.rows, larger, 2, costs),
+            (KeysAt::Disk(plan), _) => plan.parts(self.rows, larger, 2, |parts| Some(costs(parts)?.part)),
             (KeysAt::Engine, _) => {
                 let mut counts = numbers_of_parts(larger, LEAST_PARTS_OF_ENGINE);
                 let most = || numbers_of_parts(larger, LEAST_PARTS_OF_ENGINE).last();
@@ -136,40 +151,38 @@ impl SideMemory {
         }
     }
 
-    /// How many parts this side has cores for, and room for all of them at once, if one thread computes for so many seconds.
+    /// How many parts this side has cores for, and room for all of them at once. `seconds` tells how long one thread
+    /// computes for a part.
     pub(crate) fn parts_for_cores(
         &self,
         threads: usize,
-        costs: CostsOfPart<'_>,
-        (seconds, sizes): (f64, Sizes),
+        sizes: Sizes,
+        costs: CostsOfParts<'_>,
+        seconds: &dyn Fn(Parts) -> f64,
     ) -> u32 {
-        let fits = |count: &u32| {
-            let parts = Parts::new(*count).ok();
-            let needed = parts.and_then(|parts| {
-                let part = costs(parts)?;
-                // A receiver takes as much for all parts as for one of the whole set.
-                let whole = match self.role {
-                    Role::Receiver => costs(Parts::ONE)?.protocol,
-                    Role::Sender => part.protocol,
-                };
-                Some(self.needed(&RunCosts { parts, whole, part }, *count as u16))
-            });
-            needed.is_some_and(|needed| self.budget.is_none_or(|budget| budget.allows(needed)))
-        };
+        let fits = |parts: Parts| self.has_room(parts, parts.count() as u16, costs);
         match &self.keys {
-            KeysAt::Memory => {
-                let larger = sizes.receiver.max(sizes.sender) as u64;
-                (2..=parts::for_cores(threads, seconds, larger)).rev().find(fits).unwrap_or(1)
-            }
+            KeysAt::Memory => parts::for_cores(threads, sizes, seconds, &fits),
             KeysAt::Disk(_) | KeysAt::Engine => 1,
         }
     }
 
+    /// Whether a run in so many parts, so many at once, stays within the budget.
+    fn has_room(&self, parts: Parts, lanes: u16, costs: CostsOfParts<'_>) -> bool {
+        let needed = || costs(parts).map(|costs| self.needed(&costs, lanes));
+        self.budget.is_none_or(|budget| needed().is_some_and(|needed| budget.allows(needed)))
+    }
+
     /// The most bytes that the run takes here, if so many parts are played at once.
     pub(crate) fn needed(&self, costs: &RunCosts, lanes: u16) -> u64 {
-        let each = self.each(costs).saturating_mul(u64::from(lanes.saturating_sub(1)));
         match &self.keys {
-            KeysAt::Memory => self.table(costs.parts).saturating_add(costs.whole).saturating_add(each),
+            KeysAt::Memory => {
+                let lanes = u64::from(lanes);
+                // A receiver keeps of the parts that were played what it takes for the whole set.
+                let protocol = costs.whole.max(costs.part.protocol.saturating_mul(lanes));
+                let links = if costs.parts == Parts::ONE { 0 } else { CONNECTION.saturating_mul(lanes) };
+                self.table(costs.parts).saturating_add(protocol).saturating_add(links)
+            }
             KeysAt::Disk(plan) => plan.needed(self.rows, costs.part, lanes),
             KeysAt::Engine => {
                 costs.part.protocol.saturating_add(TABLE_BYTES_PER_ROW.saturating_mul(costs.part.items))
@@ -180,13 +193,15 @@ impl SideMemory {
     /// How many parts may be played at once, by a side with so many threads.
     pub(crate) fn lanes(&self, costs: &RunCosts, threads: usize) -> u16 {
         let room = match &self.keys {
-            KeysAt::Memory => self.budget.map_or(u64::MAX, |budget| {
-                1 + budget.of_party().saturating_sub(self.needed(costs, 1)) / self.each(costs).max(1)
-            }),
-            KeysAt::Disk(plan) => plan.lanes(self.rows, costs.part).into(),
+            KeysAt::Memory => {
+                let fits =
+                    |lanes: &u16| self.budget.is_none_or(|budget| budget.allows(self.needed(costs, *lanes)));
+                (1..=MOST_LANES).rev().find(fits).unwrap_or(1)
+            }
+            KeysAt::Disk(plan) => plan.lanes(self.rows, costs.part),
             KeysAt::Engine => 1,
         };
-        parts::lanes(costs.parts, threads, u16::try_from(room).unwrap_or(u16::MAX))
+        parts::lanes(costs.parts, threads, room)
     }
 
     /// What the run is refused by. Whoever shares out the tasks of an engine knows what they may take.
@@ -198,15 +213,6 @@ impl SideMemory {
                 _ => Budget { bytes: plan.total(), parties: 1, ..budget },
             }),
             KeysAt::Engine => None,
-        }
-    }
-
-    /// What one more part at once takes of a side with its keys in memory. What a receiver takes for its whole set has room
-    /// for many.
-    fn each(&self, costs: &RunCosts) -> u64 {
-        match self.role {
-            Role::Receiver => 0,
-            Role::Sender => costs.part.protocol,
         }
     }
 

@@ -144,7 +144,8 @@ pub static OPTIONS: &[RunOption] = &[
         reads: Reads::Number("N"),
         usual: Some("1"),
         set: |settings, text| put(&mut settings.parts, between(text, 1, MOST.into())),
-        help: "Split the run into at least N parts, several played at once; the larger number of both sides is taken",
+        help: "Split the run into at least N parts, several played at once; the larger number of both sides is taken (a long run \
+               takes one for each core of both sides by itself)",
     },
     RunOption {
         name: "max-parts",
@@ -152,7 +153,8 @@ pub static OPTIONS: &[RunOption] = &[
         reads: Reads::Number("N"),
         usual: None,
         set: |settings, text| put(&mut settings.limits.max_parts, between(text, 1, MOST.into()).map(Some)),
-        help: "Refuse a run of more than N parts [default: what suits the sizes: 64, or one for each 65,536 keys if that is \
+        help: "Refuse a run that needs more than N parts, and take no more for the cores; 1 is a run on one connection [default: \
+               what suits the sizes: 64, or one for each 65,536 keys if that is \
                more, with little padding]",
     },
     RunOption {

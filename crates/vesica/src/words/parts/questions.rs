@@ -17,8 +17,8 @@
 //! follow the protocol, and their padding asks nothing.
 //!
 //! **Parts for cores.** Where nobody needs parts, both sides may have cores for several. They take as many as the side with
-//! fewer has, if both accept so many and the limits allow it; otherwise fewer. None of them is played again, so that a
-//! cheater has no more questions than the padding gives it.
+//! fewer asks for, if both accept so many and the limits allow it; otherwise one. A side that shows something plays none of
+//! them again, so that a cheater has no more questions than the padding gives it.
 //!
 //! **The number of parts** costs time, and questions of a side that has set no tight limit. So without `--max-parts` a side
 //! accepts
@@ -65,29 +65,34 @@ pub(crate) struct Side {
     pub(crate) wanted: PartsWanted,
 }
 
+/// What two sides have agreed on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AgreedParts {
+    /// B.
+    pub(crate) parts: Parts,
+    /// Whether they are there for the cores alone.
+    pub(crate) for_cores: bool,
+}
+
 /// B: the larger number of parts that the two sides need, if both accept it. Where one is enough, as many as both sides have
-/// cores for and the limits allow, in a run with that result.
-pub(crate) fn agree_on_parts(sides: &[Side; 2], sizes: Sizes, learns: Learns) -> Result<Parts, PartsError> {
+/// cores for, if the limits allow so many in a run with that result.
+pub(crate) fn agree_on_parts(
+    sides: &[Side; 2],
+    sizes: Sizes,
+    learns: Learns,
+) -> Result<AgreedParts, PartsError> {
     let [mine, theirs] = sides.each_ref().map(|side| side.wanted);
     let count = mine.needed.max(theirs.needed);
     if count <= 1 {
-        let most = mine.for_cores.min(theirs.for_cores).min(MOST);
-        let allowed = |parts: &Parts| {
-            let accepted = |side: &Side| side.accepts(parts.count() as u32, sizes);
-            sides.iter().all(accepted) && room(sides, *parts, sizes, learns).is_ok()
-        };
-        let found = (2..=most).rev().filter_map(|count| Parts::new(count).ok()).find(allowed);
-        return Ok(found.unwrap_or(Parts::ONE));
+        let parts = Parts::new(mine.for_cores.min(theirs.for_cores).clamp(1, MOST))?;
+        let accepted = sides.iter().all(|side| side.accepts(parts.count() as u32, sizes));
+        let for_cores = parts != Parts::ONE && accepted && room(sides, parts, sizes, learns).is_ok();
+        return Ok(AgreedParts { parts: if for_cores { parts } else { Parts::ONE }, for_cores });
     }
     match sides.iter().find(|side| !side.accepts(count, sizes)) {
         Some(side) => Err(PartsError::TooMany { count, limiter: side.name, most: side.most(count, sizes) }),
-        None => Ok(Parts::new(count)?),
+        None => Ok(AgreedParts { parts: Parts::new(count)?, for_cores: false }),
     }
-}
-
-/// Whether the parts are there for the cores alone.
-pub(crate) fn are_for_cores(sides: &[Side; 2]) -> bool {
-    sides.iter().all(|side| side.wanted.needed <= 1)
 }
 
 impl Side {
@@ -285,7 +290,7 @@ mod tests {
     fn agreed(sizes: Sizes, count: u32, limits: Limits) -> Result<u32, u32> {
         let [receiver, _] = sides(Limits::default(), count);
         match agree_on_parts(&[receiver, side(Role::Sender, limits, 1)], sizes, Learns::Receiver) {
-            Ok(parts) => Ok(parts.count() as u32),
+            Ok(agreed) => Ok(agreed.parts.count() as u32),
             Err(PartsError::TooMany { count: asked, most, .. }) if asked == count => Err(most),
             Err(other) => panic!("{other}"),
         }
@@ -331,7 +336,9 @@ mod tests {
         assert_eq!([given(7, 7), given(7, 8), given(1, 2)], [Ok(7), Err(7), Err(1)]);
         assert_eq!([given(MOST, MOST), given(MOST, MOST + 1)], [Ok(MOST), Err(MOST)]);
         let both = [Role::Receiver, Role::Sender].map(|role| side(role, Limits::default(), 500));
-        let agreed = |sides: &[Side; 2]| agree_on_parts(sides, sizes(10, 10), Learns::Receiver);
+        let agreed = |sides: &[Side; 2]| {
+            agree_on_parts(sides, sizes(10, 10), Learns::Receiver).map(|agreed| agreed.parts)
+        };
         assert_eq!(agreed(&both), Ok(Parts::new(500).unwrap()));
         // The receiver needs more than the sender has asked for.
         let [mut receiver, sender] = both;
@@ -339,37 +346,35 @@ mod tests {
         let ended = agreed(&[receiver, sender]);
         assert_eq!(ended, Err(PartsError::TooMany { count: 501, limiter: "sender", most: 500 }));
     }
-    /// Parts for the cores of both sides, in sets of 2^20 items.
-    fn for_cores(limits: [Limits; 2], cores: [u32; 2], learns: Learns) -> Result<usize, PartsError> {
-        let n = 1 << 20;
+
+    /// Parts for the cores of both sides, in sets of so many items.
+    fn for_cores(n: usize, limits: [Limits; 2], cores: [u32; 2]) -> usize {
         let [mut receiver, mut sender] =
             [(Role::Receiver, 0), (Role::Sender, 1)].map(|(role, at)| side(role, limits[at], 1));
         (receiver.wanted.for_cores, sender.wanted.for_cores) = (cores[0], cores[1]);
-        agree_on_parts(&[receiver, sender], sizes(n, n), learns).map(Parts::count)
+        let agreed = agree_on_parts(&[receiver, sender], sizes(n, n), Learns::Receiver).unwrap();
+        assert_eq!(agreed.for_cores, agreed.parts != Parts::ONE);
+        agreed.parts.count()
     }
 
     #[test]
     fn both_sides_have_a_core_for_each_part_that_nobody_needs() {
+        let n = 1 << 20;
         let free = [Limits::default(); 2];
-        for (cores, count) in [([1, 1], 1), ([8, 1], 1), ([8, 2], 2), ([5, 8], 5), ([u32::MAX, 16], 16)] {
-            assert_eq!(for_cores(free, cores, Learns::Receiver), Ok(count));
+        for (cores, count) in [([1, 1], 1), ([8, 0], 1), ([8, 2], 2), ([5, 8], 5), ([u32::MAX, 16], 16)] {
+            assert_eq!(for_cores(n, free, cores), count);
         }
         let at_most = |count| [Limits { max_parts: Some(count), ..Limits::default() }, Limits::default()];
-        assert_eq!([1, 3].map(|most| for_cores(at_most(most), [8, 8], Learns::Both)), [Ok(1), Ok(3)]);
+        assert_eq!([1, 7, 8].map(|most| for_cores(n, at_most(most), [8, 8])), [1, 1, 8]);
     }
 
     /// A limit that leaves no room for the padding takes the parts away, and never the run.
     #[test]
     fn parts_for_cores_stay_within_the_limit_on_questions() {
-        let n = 1 << 20;
-        let limits = [Limits::default(), limited(n)];
-        let (count, learns) = (for_cores(limits, [16, 16], Learns::Receiver).unwrap(), Learns::Receiver);
-        assert!(count > 1);
-        let parts = Parts::new(count as u32).unwrap();
-        assert!(tested(parts, parts.bound(n), 0) <= n + n / 4);
-        // Of few items, parts are mostly padding.
-        let mut few = sides(limited(64), 1);
-        few.iter_mut().for_each(|side| side.wanted.for_cores = 8);
-        assert_eq!(agree_on_parts(&few, sizes(64, 64), learns), Ok(Parts::ONE));
+        let limits = |n| [Limits::default(), limited(n)];
+        assert_eq!(for_cores(1 << 20, limits(1 << 20), [16, 16]), 16);
+        assert_eq!([64, 1000].map(|n| for_cores(n, limits(n as u64), [8, 8])), [1, 1]);
+        // Of few items, parts are mostly padding, whatever the limits.
+        assert_eq!(for_cores(1000, [Limits::default(); 2], [16, 16]), 1);
     }
 }

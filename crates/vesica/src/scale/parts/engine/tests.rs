@@ -16,7 +16,7 @@ use crate::job::{Destination, Job, TableArgs};
 use crate::scale::parts::toss::{Job as Toss, Players};
 use crate::session::links::Links;
 use crate::words::memory::Budget;
-use crate::words::memory_use::side::PartCosts;
+use crate::words::memory_use::side::{PartCosts, RunCosts};
 use crate::words::settings::{Choice, Wanted};
 
 /// An engine of this process, whose tasks are threads.
@@ -530,8 +530,11 @@ fn a_row_of_another_part_is_refused_with_70() {
 
 #[test]
 fn an_engine_has_parts_of_2_to_the_20_items_or_what_fits_into_a_tasks_memory() {
-    let costs =
-        |parts: Parts| Some(PartCosts { items: parts.bound(3 << 20), protocol: 300 * parts.bound(3 << 20) });
+    let costs = |parts: Parts| {
+        let items = parts.bound(3 << 20);
+        let part = PartCosts { items, protocol: 300 * items };
+        Some(RunCosts { parts, whole: part.protocol, part })
+    };
     let sizes = |items| Sizes { receiver: items, sender: 5 };
     let parts = |budget, sizes| {
         let (keys, role, result) = (KeysAt::Engine, Role::Receiver, ResultKind::Rows);

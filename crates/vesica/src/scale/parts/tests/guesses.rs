@@ -32,7 +32,7 @@ fn guessing(
     let split = Split::new(guesses, &job.items_key, agreed.parts).unwrap();
     let partitioned = PartitionedRun { agreed, set: PartSet::InMemory { split, parts }, job };
     let progress = PartProgress::new(play_options.reporter);
-    let mut line = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
+    let mut line = RunConnection::begin(run, links, &partitioned, play_options, rng)?;
     let ledger = partitioned.play(&mut line, play_options, &progress, rng)?;
     partitioned.confirm(&ledger, &mut line, play_options.reporter)?;
     drop(line);

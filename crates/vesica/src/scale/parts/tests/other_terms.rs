@@ -77,7 +77,7 @@ fn changing(
     let reporter = Reporter::new(role, settings, &cancel, &|_| ());
     let play_options = PlayOptions { threads: 1, lanes: 1, options, reporter: &reporter };
     let progress = PartProgress::new(&reporter);
-    let mut run = RunConnection::begin(channel, links.as_mut(), &partitioned.job, &play_options, rng)?;
+    let mut run = RunConnection::begin(channel, links.as_mut(), &partitioned, &play_options, rng)?;
     let mut ledger = Ledger::new(partitioned.count(), 4);
     for round in 0..MOST_ROUNDS {
         let missing = ledger.missing();

@@ -16,7 +16,7 @@ fn every_number_of_lanes_sends_the_same_bytes_and_ends_with_the_plain_join() {
         let player = Player::process(play_options.lanes);
         let partitioned = PartitionedRun::agree(agreed, items, player, &mut run, rng)?;
         let progress = PartProgress::new(play_options.reporter);
-        let mut run = RunConnection::begin(run, links, &partitioned.job, play_options, rng)?;
+        let mut run = RunConnection::begin(run, links, &partitioned, play_options, rng)?;
         let ledger = partitioned.play(&mut run, play_options, &progress, rng)?;
         kept.lock().unwrap().insert(ledger.root(&partitioned.job.id)?);
         partitioned.confirm(&ledger, &mut run, play_options.reporter)?;
