@@ -174,8 +174,10 @@ fn a_partner_that_ends_in_the_middle_of_the_parts_costs_no_output() {
 
 /// Nobody asked for parts that mend: such a run ends as one in one piece does.
 #[test]
-fn a_partner_that_is_killed_in_parts_for_cores_is_not_waited_for() {
-    for kills_sender in [true, false] {
+fn a_partner_that_ends_in_parts_for_cores_is_not_waited_for() {
+    for (kills_sender, signal) in
+        [(true, Signal::KILL), (false, Signal::KILL), (true, Signal::TERM), (false, Signal::TERM)]
+    {
         let scene = scene(60_000);
         let options = ["--protocol", "gbf", "--security", "semi-honest", "--threads", "4", "--timeout", "1h"];
         let (mut sender, address) = scene.sender(&with(&SENDER, &options));
@@ -183,9 +185,15 @@ fn a_partner_that_is_killed_in_parts_for_cores_is_not_waited_for() {
         sender.wait_for("parts: 4");
         receiver.wait_for("parts: 4");
         let (killed, waits) = if kills_sender { (sender, receiver) } else { (receiver, sender) };
-        killed.signal(Signal::KILL);
+        killed.signal(signal);
+        let said = if signal == Signal::KILL {
+            "the partner closed the connection"
+        } else {
+            "the partner ended the run"
+        };
         let waits = waits.end();
-        waits.expect(69, &["phase"]);
+        waits.expect(69, &[said]);
+        drop(killed.end());
         nothing_lost(&scene, &[&waits]);
     }
 }

@@ -19,13 +19,13 @@ pub(super) const GROUP_BYTES: usize = 64 << 20;
 /// Rows of a row group, at most.
 const GROUP_ROWS: usize = 1 << 20;
 
-/// Rows that wait until threads encode them, and their bytes of text.
+/// Rows that wait until threads encode them, and bytes of memory that they keep: a few rows of text may keep whole pages.
 const WAITING_ROWS: usize = 1 << 16;
 const WAITING_BYTES: usize = 16 << 20;
 
 /// A file that grows by row groups.
 ///
-/// **Memory:** one row group, and the rows that wait.
+/// **Memory:** one row group, the rows that wait, and their levels.
 pub(crate) struct GroupWriter<'w> {
     file: SerializedFileWriter<Out<'w>>,
     factory: ArrowRowGroupWriterFactory,
@@ -63,15 +63,15 @@ impl<'w> GroupWriter<'w> {
         })
     }
 
-    /// Adds a batch, which has so many bytes of text.
-    pub(super) fn write(&mut self, mut batch: RecordBatch, bytes: usize) -> Result<(), ParquetError> {
+    /// Adds a batch.
+    pub(super) fn write(&mut self, mut batch: RecordBatch) -> Result<(), ParquetError> {
         while batch.num_rows() > 0 {
             let room = GROUP_ROWS - self.rows - self.waiting_rows;
             let now = batch.slice(0, batch.num_rows().min(room));
             batch = batch.slice(now.num_rows(), batch.num_rows() - now.num_rows());
             self.waiting_rows += now.num_rows();
+            self.waiting_bytes += now.get_array_memory_size();
             self.waiting.push(now);
-            self.waiting_bytes += bytes;
             let is_full = self.rows + self.waiting_rows == GROUP_ROWS;
             if is_full || self.waiting_rows >= WAITING_ROWS || self.waiting_bytes >= WAITING_BYTES {
                 self.encode()?;

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use ::parquet::arrow::ArrowWriter;
 use ::parquet::basic::Compression;
-use ::parquet::file::metadata::KeyValue;
+use ::parquet::file::metadata::{KeyValue, ParquetMetaDataReader, RowGroupMetaData};
 use ::parquet::file::properties::WriterProperties;
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int8Type;
+use arrow_array::types::{Int8Type, Int64Type};
 use arrow_array::*;
 use arrow_buffer::i256;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use bytes::Bytes;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use vesica_encode::items::{Items, OnDuplicates};
@@ -172,7 +173,9 @@ fn many_threads_read_what_one_does() {
                 let (mut table, items) = source().load(&wanted, &mut go).unwrap();
                 let attached = table.attached(&items, &mut go).unwrap();
                 let of = |item| (items.get(item).to_vec(), items.rows_of(item).collect::<Vec<_>>());
-                (table.report(), (0..items.len()).map(of).collect::<Vec<_>>(), attached)
+                let choices: [fn(u64) -> bool; 3] = [|_| true, |row| row % 500 == 1, |_| false];
+                let written = choices.map(|wanted| selected(&table, &items, wanted).unwrap());
+                (table.report(), (0..items.len()).map(of).collect::<Vec<_>>(), attached, written)
             };
             let expected = all(1);
             assert_eq!(expected.0.rows, 36_000);
@@ -186,6 +189,28 @@ fn many_threads_read_what_one_does() {
         };
         assert_eq!(found(3), found(1));
     }
+}
+
+/// A list and a structure have leaves of their own; a row group ends within a batch.
+#[test]
+fn many_threads_write_the_row_groups_that_one_does() {
+    let rows = (1 << 20) + 5;
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..rows));
+    let lists = (0..rows).map(|row| (row % 3 != 0).then(|| (0..row % 4).map(Some)));
+    let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(lists));
+    let of = |name: &str| Arc::new(Field::new(name, DataType::Int64, true));
+    let pairs: ArrayRef = Arc::new(StructArray::from(vec![(of("a"), ids.clone()), (of("b"), ids.clone())]));
+    let bytes = file(Format::Parquet, &[batch(vec![("id", ids), ("list", lists), ("pair", pairs)])]);
+    let written = |threads| {
+        let (table, items) = load(&bytes, &Request { threads, ..request(&["id:int"]) }).unwrap();
+        selected(&table, &items, |_| true).unwrap()
+    };
+    let one = written(1);
+    assert!([2, 7].map(written).iter().all(|many| *many == one));
+    let read = ParquetMetaDataReader::new().parse_and_finish(&Bytes::from(one.clone())).unwrap();
+    let groups: Vec<_> = read.row_groups().iter().map(RowGroupMetaData::num_rows).collect();
+    assert_eq!(groups, [1 << 20, 5]);
+    assert!(self::rows(&one) == self::rows(&bytes));
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn write_pieces(writer: &mut GroupWriter<'_>, batch: &RecordBatch) -> Result<(),
         write_pieces(writer, &batch.slice(0, rows / 2))?;
         return write_pieces(writer, &batch.slice(rows / 2, rows - rows / 2));
     }
-    Ok(writer.write(batch.clone(), bytes)?)
+    Ok(writer.write(batch.clone())?)
 }
 
 /// The bytes of text and binary values, each counted for itself.

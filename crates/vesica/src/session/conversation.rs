@@ -71,7 +71,9 @@ impl LocalOffer<'_> {
     ) -> PartsWanted {
         let in_parts = self.terms.not_in_parts().is_none() && self.terms.limits().takes_parts();
         let links = links.filter(|_| in_parts);
-        let for_cores = |_| self.memory.parts_for_cores(self.settings.threads(), sizes, costs, seconds);
+        let most = self.terms.limits().max_parts.map_or(usize::MAX, |most| most as usize);
+        let threads = self.settings.threads().min(most);
+        let for_cores = |_| self.memory.parts_for_cores(threads, sizes, costs, seconds);
         match self.memory.keys {
             KeysAt::Memory if links.is_none() => PartsWanted::ONE,
             _ => PartsWanted {

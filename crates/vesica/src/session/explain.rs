@@ -274,11 +274,6 @@ impl Error {
                 Kind::Protocol,
                 "do not use a result of this run on either side; {start both sides again}",
             ),
-            PartsError::Allowance { allowance: 0 } => (
-                Side::Partner,
-                Kind::Partner,
-                "see that the network between the two sides keeps its connections, then {start both sides again}; with                  `[parts 16]` parts that break are played again; {nothing was written here}",
-            ),
             PartsError::Missing { .. } | PartsError::Allowance { .. } => (
                 Side::Partner,
                 Kind::Partner,

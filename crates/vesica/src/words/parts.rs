@@ -119,7 +119,7 @@ pub enum PartsError {
     /// The connection of a part could not be made.
     #[error(transparent)]
     Link(#[from] Box<NetError>),
-    /// That of a part that is there for the cores alone.
+    /// The connection of a part that is there for the cores alone could not be made.
     #[error(transparent)]
     LinkForCores(Box<NetError>),
     /// The connection of a part leads to somebody else than that of the run.
@@ -169,7 +169,6 @@ impl PartsError {
                 asked.limit,
                 asked.items
             ),
-            PartsError::Allowance { allowance: 0 } => text!("the connection of a part broke"),
             PartsError::Allowance { allowance } => text!(
                 "connections of parts broke too often: parts were played again {} times, and no more is allowed",
                 *allowance

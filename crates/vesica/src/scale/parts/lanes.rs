@@ -27,7 +27,6 @@ use super::rounds::Ledger;
 use super::toss::Player;
 use crate::session::SessionError;
 use crate::session::links::Links;
-use crate::words::parts::PartsError;
 
 /// The most connections that wait for each lane.
 ///
@@ -76,7 +75,13 @@ pub(super) fn round<'d>(
         failed: Mutex::new(None),
     };
     // Receipts on the run's connection say that the partner has ended the round.
-    let wanted = || run.readable() == 0 && run.check().is_ok() && !lanes_of.is_over();
+    let wanted = || {
+        let holds = run.check().is_ok();
+        if !holds {
+            table.stop_if_for_cores();
+        }
+        run.readable() == 0 && holds && !lanes_of.is_over()
+    };
     let played = lanes_of.play(lanes, &wanted, rng);
     if played.is_err() {
         // The partner still plays, and takes no leave.
@@ -161,7 +166,7 @@ impl Lanes<'_, '_, '_> {
         while wanted() {
             match self.links.take(&call, rng, each) {
                 Err(error) if error.fault() != Fault::Partner => {
-                    self.fail(PartsError::from(Box::new(error)).into());
+                    self.fail(self.table.partitioned.link_failed(error).into());
                 }
                 _ => {}
             }
@@ -213,6 +218,7 @@ impl Lanes<'_, '_, '_> {
     fn fail(&self, error: SessionError) {
         locked(&self.failed).get_or_insert(error);
         self.over.store(true, Relaxed);
+        self.table.stop_if_for_cores();
     }
 }
 

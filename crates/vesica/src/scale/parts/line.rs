@@ -139,13 +139,14 @@ impl<'l> RunConnection<'l> {
     pub(crate) fn begin(
         mut channel: Connection,
         links: &'l mut dyn Links,
-        PartitionedRun { agreed, job, .. }: &PartitionedRun<'_>,
+        partitioned: &PartitionedRun<'_>,
         play_options: &PlayOptions<'l>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, SessionError> {
         let (options, reporter) = (play_options.options.clone(), play_options.reporter);
+        let PartitionedRun { agreed, job, .. } = partitioned;
         let begun = links.begin(job.mine.public_key(), job.tag, &options).inspect_err(|_| channel.abort());
-        begun.map_err(|error| PartsError::from(Box::new(error)))?;
+        begun.map_err(|error| partitioned.link_failed(error))?;
         let mut seed = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *seed);
         let rng = WidePrg::from_seed(&seed);

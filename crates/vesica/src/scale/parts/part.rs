@@ -7,6 +7,7 @@
 //!   DONE: digests, count                     ◄──►   as in every run
 //! ```
 
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use rand_core::CryptoRng;
@@ -82,6 +83,13 @@ impl<'d> AttemptContext<'d, '_> {
         Header { tag: self.partitioned.job.tag, part, round: self.round }
     }
 
+    /// The run has failed. Where it is not to be mended, none of its parts goes on.
+    pub(super) fn stop_if_for_cores(&self) {
+        if self.partitioned.agreed.for_cores {
+            self.progress.stop();
+        }
+    }
+
     /// Which connection that is; `first` is its [`header`](Self::header).
     pub(super) fn call<'a>(
         &'a self,
@@ -104,19 +112,18 @@ impl<'d> AttemptContext<'d, '_> {
         wanted: &dyn Fn() -> bool,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<u32>, SessionError> {
-        let for_cores = self.partitioned.agreed.for_cores;
-        let link = if for_cores { PartsError::LinkForCores } else { PartsError::Link };
-        links.check().map_err(|error| PartsError::from(Box::new(error)))?;
+        let link = |error| self.partitioned.link_failed(error);
+        links.check().map_err(link)?;
         match links.open(&self.call(part, &self.header(part).encode(), wanted), rng) {
             Ok(Some(mut met)) => self.attempt_over(ledger, &mut met, part),
             Ok(None) => Ok(None),
             // All the time for waiting is over, and other parts would take as long.
-            Err(error @ NetError::Unreachable { .. }) => Err(link(Box::new(error)).into()),
+            Err(error @ NetError::Unreachable { .. }) => Err(link(error).into()),
             Err(error) if error.fault() == Fault::Partner => Ok(None),
             Err(error) if error.fault() == Fault::Identity => {
                 Err(PartsError::Elsewhere(Box::new(error)).into())
             }
-            Err(error) => Err(link(Box::new(error)).into()),
+            Err(error) => Err(link(error).into()),
         }
     }
 
@@ -129,6 +136,8 @@ impl<'d> AttemptContext<'d, '_> {
     ) -> Result<Option<u32>, SessionError> {
         match self.play(ledger, met, self.header(part)) {
             Ok(played) => Ok(played),
+            // Another attempt would not be allowed, so that nothing comes of the other parts.
+            Err(error) if self.partitioned.agreed.for_cores && self.may_have_shown(met) => Err(error),
             Err(error) if is_broken(&error) => Ok(None),
             Err(error) => Err(error),
         }
@@ -156,17 +165,10 @@ impl<'d> AttemptContext<'d, '_> {
         let attempt = self.partitioned.agreed.attempt(attempt_id(self.partitioned, channel, part));
         let held = self.held(&attempt, part, channel, self.threads, &mut self.seed.of_attempt(part, number));
         reporter.part_ended(counted, channel);
-        let may_have_shown = self.may_have_shown(channel);
-        if !may_have_shown {
+        if !self.may_have_shown(channel) {
             ledger.lock().show_nothing(part);
         }
-        let held = match held {
-            // Nothing would come of the other parts.
-            Err(error) if may_have_shown && self.partitioned.agreed.for_cores && is_broken(&error) => {
-                return Err(PartsError::Allowance { allowance: 0 }.into());
-            }
-            held => held?,
-        };
+        let held = held?;
         let first = {
             let mut ledger = ledger.lock();
             let first = !ledger.holds(part);
@@ -324,11 +326,18 @@ pub(crate) struct PartProgress<'a> {
     reporter: &'a Reporter<'a>,
     /// The phase that the part is in.
     current: Mutex<RunPhase>,
+    /// Whether the run has failed, so that nothing comes of its parts.
+    stopped: AtomicBool,
 }
 
 impl<'a> PartProgress<'a> {
     pub(super) fn new(reporter: &'a Reporter<'a>) -> Self {
-        PartProgress { reporter, current: Mutex::new(RunPhase::Parts) }
+        PartProgress { reporter, current: Mutex::new(RunPhase::Parts), stopped: AtomicBool::new(false) }
+    }
+
+    /// Ends the protocols of all parts that are played.
+    pub(super) fn stop(&self) {
+        self.stopped.store(true, Relaxed);
     }
 
     fn enter(&self, phase: RunPhase) {
@@ -354,6 +363,6 @@ impl Progress for PartProgress<'_> {
     fn advance(&self, _: u64) {}
 
     fn cancelled(&self) -> bool {
-        self.reporter.cancelled()
+        self.reporter.cancelled() || self.stopped.load(Relaxed)
     }
 }

@@ -1,12 +1,13 @@
 //! What is fixed before the first part.
 
 use rand_core::CryptoRng;
-use vesica_net::Connection;
+use vesica_net::{Connection, NetError};
 
 use super::rounds::Ledger;
 use super::set::{KeySet, PartSet};
 use super::toss::{self, Job, Player};
 use crate::session::{Agreed, SessionError};
+use crate::words::parts::PartsError;
 use crate::words::report::PartsReport;
 
 /// What is fixed before the first part: the items of each, and what both sides call the run.
@@ -29,6 +30,12 @@ impl<'a> PartitionedRun<'a> {
         let job = job.map_err(|error| agreed.failed(error, run)).inspect_err(|_| run.abort())?;
         let set = keys.into().split(agreed, &job.items_key, rng).inspect_err(|_| run.abort())?;
         Ok(PartitionedRun { agreed, set, job })
+    }
+
+    /// A connection of a part could not be made, or taken.
+    pub(super) fn link_failed(&self, error: NetError) -> PartsError {
+        let failed = if self.agreed.for_cores { PartsError::LinkForCores } else { PartsError::Link };
+        failed(Box::new(error))
     }
 
     /// B.

@@ -112,11 +112,11 @@ impl<'k> Pipeline for Splitting<'k, '_> {
     }
 
     fn take(&mut self, piece: &mut SplitPiece<'k>) -> Result<(), SpoolError> {
-        piece.blocks = None;
         std::mem::replace(&mut piece.read, Ok(()))?;
         for (item, row) in piece.items.chunks_exact(self.width.bytes()).zip(&piece.rows) {
             push_record(&mut self.files, self.parts.of_prefix(prefix(item)), *row, item)?;
         }
+        piece.blocks = None;
         Ok(())
     }
 }

@@ -52,7 +52,7 @@ pub(crate) struct RunCosts {
 }
 
 impl RunCosts {
-    /// What a protocol takes on the side of a role, in a run over sets of these sizes of whose parts each has that shape.
+    /// What a protocol takes on the side of a role. `part` is a part of the run; the sets have these sizes.
     pub(crate) fn of(protocol: &Entry, part: &Shape, (role, sizes): (Role, Sizes), parts: Parts) -> Self {
         let of_part = Shape { matches: 0, ..*part };
         let bytes = of_protocol(protocol, &of_part, role);
@@ -167,10 +167,10 @@ impl SideMemory {
         }
     }
 
-    /// Whether a run in so many parts, so many at once, stays within the budget.
+    /// Whether there is a protocol for a run in so many parts that stays within the budget, if so many are played at once.
     fn has_room(&self, parts: Parts, lanes: u16, costs: CostsOfParts<'_>) -> bool {
-        let needed = || costs(parts).map(|costs| self.needed(&costs, lanes));
-        self.budget.is_none_or(|budget| needed().is_some_and(|needed| budget.allows(needed)))
+        let costs = costs(parts);
+        costs.is_some_and(|costs| self.budget.is_none_or(|budget| budget.allows(self.needed(&costs, lanes))))
     }
 
     /// The most bytes that the run takes here, if so many parts are played at once.
