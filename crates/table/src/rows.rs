@@ -84,7 +84,7 @@ impl Ascending<'_> {
     fn following(&self, from: u64) -> Option<u64> {
         match self.rows {
             RowSet::List(rows) => rows.get(self.taken).copied(),
-            RowSet::Bitmap(rows) => rows.from(from),
+            RowSet::Bitmap(rows) => rows.at_or_after(from),
         }
     }
 }
@@ -130,7 +130,7 @@ impl RowBitmap {
     pub fn iter(&self) -> impl Iterator<Item = u64> {
         let mut at = 0;
         std::iter::from_fn(move || {
-            let row = self.from(at)?;
+            let row = self.at_or_after(at)?;
             at = row + 1;
             Some(row)
         })
@@ -138,7 +138,7 @@ impl RowBitmap {
 
     /// The first row of the set that is not below `row`.
     #[inline]
-    fn from(&self, row: u64) -> Option<u64> {
+    fn at_or_after(&self, row: u64) -> Option<u64> {
         let at = (row / 64) as usize;
         let first = self.words.get(at)? & (u64::MAX << (row % 64));
         if first != 0 {
@@ -212,7 +212,7 @@ mod tests {
                 scope.spawn(move || (thread..999).step_by(3).for_each(|row| marks.insert(row)));
             }
         });
-        let rows: RowBitmap = marks.into();
+        let rows = RowBitmap::from(marks);
         assert!(rows.iter().eq(0..999));
         assert_eq!(rows.len(), 999);
     }

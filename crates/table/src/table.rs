@@ -87,23 +87,8 @@ impl Input {
             Err(error) => return Err(error.into()),
         };
         let value_columns = request.attach.needed().map(|needed| needed.name.to_owned()).collect();
-        let (numbers, payload) = (None, None);
-        let (seen, threads) = (fingerprint, request.threads);
-        Ok((
-            Table {
-                input: self,
-                columns,
-                report,
-                seen,
-                threads,
-                cuts,
-                carried,
-                value_columns,
-                numbers,
-                payload,
-            },
-            items,
-        ))
+        let table = self.read_by(request, report, (columns, fingerprint, cuts));
+        Ok((Table { carried, value_columns, ..table }, items))
     }
 
     /// First pass over a table of any length: hands the digest of each row's key to `sink`, and keeps none.
@@ -126,21 +111,19 @@ impl Input {
             self.read(threads, &keys, |hint| Digested::new(loading(hint)?, sink, hint), on_progress)?;
         let Loaded { rows, columns, fingerprint, cuts } = read;
         let report = rows.finish()?.collector.report();
-        let (carried, value_columns) = (Carried::Nothing, Vec::new());
-        let (numbers, payload) = (None, None);
-        let (seen, threads) = (fingerprint, request.threads);
-        Ok(Table {
-            input: self,
-            columns,
-            report,
-            seen,
-            threads,
-            cuts,
-            carried,
-            value_columns,
-            numbers,
-            payload,
-        })
+        Ok(self.read_by(request, report, (columns, fingerprint, cuts)))
+    }
+
+    /// The table that such a first pass has read, whose rows carry nothing.
+    fn read_by(
+        self,
+        request: &Request,
+        report: TableReport,
+        (columns, seen, cuts): (Vec<String>, Fingerprint, Cuts),
+    ) -> Table {
+        let (threads, carried, value_columns) = (request.threads, Carried::Nothing, Vec::new());
+        let (input, numbers, payload) = (self, None, None);
+        Table { input, columns, report, seen, threads, cuts, carried, value_columns, numbers, payload }
     }
 
     /// Checks that [`Table::select`] can write rows of this input, before a run depends on it. A columnar input may have

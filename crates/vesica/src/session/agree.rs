@@ -131,7 +131,6 @@ fn compare(
     }
     let learns = wanted.learns;
     let repeats = match parameters.security {
-        _ if for_cores => 0,
         Security::Malicious => questions::room(&sides, parts, sizes, learns)?,
         Security::SemiHonest => u32::MAX,
     };

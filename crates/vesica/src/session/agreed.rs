@@ -38,7 +38,7 @@ pub struct Agreed {
     pub learns: Learns,
     /// Where its base OTs come from, and whether they are kept.
     pub base_ots: BaseOts,
-    /// How many parts may be played again, as both sides' limits allow; none of those that are there for the cores.
+    /// How many parts may be played again within both sides' limits.
     pub(super) repeats: u32,
     pub(super) role: Role,
     pub(super) sid: [u8; 32],
@@ -63,7 +63,7 @@ impl Agreed {
 
     /// How many attempts beyond the first of each part the run may have, if so many parts are played at once.
     pub(crate) fn allowance(&self, lanes: u16) -> u32 {
-        questions::allowance(self.parts, lanes).min(self.repeats)
+        if self.for_cores { 0 } else { questions::allowance(self.parts, lanes).min(self.repeats) }
     }
 
     /// The most keys of its choice that a receiver can test that cheats, if so many parts are played again; none of

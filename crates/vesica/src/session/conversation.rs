@@ -172,3 +172,45 @@ impl Confirmed<'_, '_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand_core::CryptoRng;
+    use vesica_net::{NetError, PartCall};
+    use vesica_protocols::{ResultKind, Role};
+
+    use super::*;
+    use crate::words::memory_use::side::{PartCosts, RunCosts};
+
+    /// Connections that only the partner can make, or anybody.
+    struct Secured(bool);
+
+    impl Links for Secured {
+        fn comes_here(&self) -> bool {
+            true
+        }
+
+        fn are_secured(&self) -> bool {
+            self.0
+        }
+
+        fn open(&self, _: &PartCall<'_>, _: &mut dyn CryptoRng) -> Result<Option<Connection>, NetError> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn strangers_could_end_a_run_in_plaintext_so_cores_take_no_parts_there() {
+        let settings = Settings { threads: 8, ..Settings::default() };
+        let terms = Terms::new(Role::Receiver, &settings, &["raw".to_owned()]);
+        let (keys, result) = (KeysAt::Memory, ResultKind::Rows);
+        let memory = SideMemory { keys, role: Role::Receiver, rows: 1 << 20, result, budget: None };
+        let offer = LocalOffer { settings: &settings, terms: &terms, my_key: None, items: 1 << 20, memory };
+        let sizes = Sizes { receiver: 1 << 20, sender: 1 << 20 };
+        let part = PartCosts { items: 1 << 20, protocol: 0 };
+        let costs = |parts| Some(RunCosts { parts, whole: 0, part });
+        let seconds = |parts: Parts| 9.0 / parts.count() as f64;
+        let wanted = |links| offer.parts(links, sizes, &costs, &seconds).for_cores;
+        assert_eq!([Some(&Secured(true) as _), Some(&Secured(false) as _), None].map(wanted), [8, 1, 1]);
+    }
+}

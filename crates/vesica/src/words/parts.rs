@@ -33,7 +33,7 @@ const CONNECTION_S: f64 = 0.005;
 /// Seconds that one thread takes to split a set, an item (`make bench-cores CORES=split`).
 const SPLIT_S: f64 = 1e-7;
 
-/// What parts leave of the time at most: the loops of a protocol in one piece leave about as much.
+/// What parts leave of the time at most: the loops of `vole` in one piece leave somewhat more (`make bench-cores`).
 const MOST_LEFT: f64 = 0.55;
 
 /// Seconds that they save at least: connections and coins take some round trips.
