@@ -1,10 +1,11 @@
 //! What more threads do for a party: each phase of a job alone, and each role of a protocol alone.
 //!
 //! `cores [ROWS] [THREADS,THREADS,…] [NAME …]`, by default 2^20 rows, 1 and 2 threads, all phases and the protocols of
-//! [`PROTOCOLS`]; names are those of protocols, `phases`, or `read`, `write`, `split`, `compare` and `digest`. Two parties on one machine share its cores, so a role
-//! plays against a recording of what its partner sent: both roles ran once before, with the same randomness. Its set is in one
-//! piece, and then in a part for each thread. Each figure is the median of [`RUNS`] runs, in turns over the numbers of threads. *Gain* is the wall time of the first number of threads
-//! over that of this one; *CPU* is the CPU time of this one over that of the first.
+//! [`PROTOCOLS`]; names are those of protocols, `phases`, or `read`, `write`, `split`, `compare` and `digest`. Two
+//! parties on one machine share its cores, so a role plays against a recording of what its partner sent: both roles ran
+//! once before, with the same randomness. Its set is in one piece, and then in a part for each thread. Each figure is
+//! the median of [`RUNS`] runs, in turns over the numbers of threads. *Gain* is the wall time of the first number of
+//! threads over that of this one; *CPU* is the CPU time of this one over that of the first.
 
 use std::fs::File;
 use std::io::Write as _;
