@@ -55,7 +55,7 @@ fn read(input: &[u8]) {
         _ => Attach::Values(vec![key.to_owned()]),
     };
     let request = Request {
-        keys: vec![KeySpec::new(key, rule)],
+        keys: vec![KeySpec::new(key, rule)].into(),
         encoding,
         on_null: fault(1),
         on_invalid: fault(2),

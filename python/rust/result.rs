@@ -59,6 +59,7 @@ pub(crate) struct Outcome {
     rows: Option<Vec<u64>>,
     answer: Option<Answer>,
     payload: Option<PayloadRows>,
+    matched_by: Option<Vec<String>>,
     numbers: Option<Vec<u64>>,
     batches: Option<Py<Batches>>,
 }
@@ -98,6 +99,12 @@ impl Outcome {
         Ok(Some(columns.into_bound_py_any(py)?))
     }
 
+    /// The rule by which each row matches, if there are several and the rows are not in `batches`.
+    #[getter]
+    fn matched_by(&self) -> Option<Vec<String>> {
+        self.matched_by.clone()
+    }
+
     /// Their match numbers in the same form and order, if they were agreed.
     #[getter]
     fn numbers<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
@@ -134,7 +141,10 @@ impl Outcome {
         let written = report.map_or(Ok(None), |place| py.detach(|| full_report.write(place, cancel)));
         let result = result.map_err(|error| raise(py, &error, Some(&full_report)))?;
         written.map_err(|error| raise(py, &error, Some(&full_report)))?;
+        let rule =
+            |number: usize| full_report.match_rules.get(number).map_or("", |rule| &rule.rule).to_owned();
         Ok(Outcome {
+            matched_by: result.matched_by.map(|rules| rules.into_iter().map(rule).collect()),
             report: json(&full_report).unwrap_or_default(),
             rows: result
                 .matches

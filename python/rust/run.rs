@@ -9,7 +9,7 @@ use vesica::job::{Ended, Job, OnEvent};
 use vesica::net::Address;
 use vesica::protocols::Role;
 use vesica::run_file::RunFile;
-use vesica::table::{KeySpec, PairSpec, TableError};
+use vesica::table::{KeySpec, MatchRule, MatchRules, PairRule, PairSpec, TableError};
 use vesica::{Error, channel, local as both, partner, randomness};
 
 use crate::errors::raise;
@@ -27,22 +27,50 @@ pub(crate) fn keys(specs: &[String]) -> Result<Vec<KeySpec>, Error> {
     specs.iter().map(|spec| KeySpec::parse(spec).map_err(|error| wrong_key(&error))).collect()
 }
 
-fn pairs(specs: &[String]) -> Result<Vec<PairSpec>, Error> {
-    specs.iter().map(|spec| PairSpec::parse(spec).map_err(|error| wrong_key(&error))).collect()
+/// What makes the keys: whether they are rules to match by (`match`) and not the columns of one key (`key`), and their
+/// texts.
+#[derive(FromPyObject)]
+pub(crate) struct Specs(bool, Vec<String>);
+
+impl Specs {
+    fn rules(&self) -> Result<MatchRules, Error> {
+        let Specs(true, specs) = self else { return Ok(keys(&self.1)?.into()) };
+        let rules = specs.iter().map(|spec| MatchRule::parse(spec).map_err(|error| wrong_key(&error)));
+        Ok(rules.collect::<Result<Vec<_>, _>>()?.into())
+    }
+
+    /// Those of the first and of the second table.
+    fn pairs(&self) -> Result<[MatchRules; 2], Error> {
+        let Specs(several, specs) = self;
+        let parse = |spec: &String| PairRule::parse(spec).map_err(|error| wrong_key(&error));
+        if *several {
+            let rules = specs.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+            let of = |side: fn(&PairRule) -> MatchRule| rules.iter().map(side).collect::<Vec<_>>().into();
+            return Ok([of(PairRule::mine), of(PairRule::theirs)]);
+        }
+        let parse = |spec: &String| PairSpec::parse(spec).map_err(|error| wrong_key(&error));
+        let pairs = specs.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        let of = |side: fn(&PairSpec) -> KeySpec| pairs.iter().map(side).collect::<Vec<_>>().into();
+        Ok([of(PairSpec::mine), of(PairSpec::theirs)])
+    }
+}
+
+/// The columns of these rules.
+fn columns(rules: &MatchRules) -> Vec<String> {
+    rules.columns().map(|key| key.column.clone()).collect()
 }
 
 /// The columns that these keys name.
 #[pyfunction]
-pub(crate) fn key_columns(py: Python<'_>, specs: Vec<String>) -> PyResult<Vec<String>> {
-    let keys = keys(&specs).map_err(|error| raise(py, &error, None))?;
-    Ok(keys.into_iter().map(|key| key.column).collect())
+pub(crate) fn key_columns(py: Python<'_>, specs: Specs) -> PyResult<Vec<String>> {
+    Ok(columns(&specs.rules().map_err(|error| raise(py, &error, None))?))
 }
 
 /// The columns of the first and of the second table that these keys name.
 #[pyfunction]
-pub(crate) fn pair_columns(py: Python<'_>, specs: Vec<String>) -> PyResult<Vec<(String, String)>> {
-    let pairs = pairs(&specs).map_err(|error| raise(py, &error, None))?;
-    Ok(pairs.into_iter().map(|pair| (pair.mine, pair.theirs)).collect())
+pub(crate) fn pair_columns(py: Python<'_>, specs: Specs) -> PyResult<Vec<(String, String)>> {
+    let [mine, theirs] = specs.pairs().map_err(|error| raise(py, &error, None))?;
+    Ok(columns(&mine).into_iter().zip(columns(&theirs)).collect())
 }
 
 /// What a run file says.
@@ -50,14 +78,21 @@ type Said = (Vec<String>, Vec<(String, Option<String>)>, Vec<(String, String)>, 
 
 /// A run file for this command: the keys under its rules, the options, how the partner is met, and the key of its reader.
 #[pyfunction]
-pub(crate) fn run_file(py: Python<'_>, path: PathBuf, command: &str, specs: Vec<String>) -> PyResult<Said> {
+pub(crate) fn run_file(py: Python<'_>, path: PathBuf, command: &str, specs: Specs) -> PyResult<Said> {
     let read = || {
         let file = RunFile::load(&path)?;
         file.check_command(command)?;
         let owned = |(name, value): (&str, Option<&str>)| (name.to_owned(), value.map(str::to_owned));
         let options = file.arguments().into_iter().map(owned).collect();
         let meeting = file.meeting().into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Ok((file.keys_of(&specs)?, options, meeting.collect(), file.partner.mine.clone()))
+        let Specs(several, specs) = &specs;
+        let fit = *several == (file.key_option() == "match");
+        Ok((
+            file.keys_of(if fit { specs } else { &[] })?,
+            options,
+            meeting.collect(),
+            file.partner.mine.clone(),
+        ))
     };
     read().map_err(|error: Error| raise(py, &error, None))
 }
@@ -96,13 +131,13 @@ pub(crate) fn run(
     py: Python<'_>,
     role: &str,
     table: Table<'_>,
-    specs: Vec<String>,
+    specs: Specs,
     partner: PartnerArgs<'_>,
     how: How<'_>,
 ) -> PyResult<Outcome> {
     let refused = |error: Error| raise(py, &error, None);
     let role = if role == "sender" { Role::Sender } else { Role::Receiver };
-    let keys = keys(&specs).map_err(refused)?;
+    let keys = specs.rules().map_err(refused)?;
     let settings = how.options.settings().map_err(refused)?;
     let protected: Vec<PathBuf> = table.path().into_iter().chain(partner.protected()).collect();
     let partner = partner.partner().map_err(refused)?;
@@ -144,15 +179,15 @@ pub(crate) fn local(
     py: Python<'_>,
     receiver: Table<'_>,
     sender: Table<'_>,
-    specs: Vec<String>,
+    specs: Specs,
     how: How<'_>,
 ) -> PyResult<Outcome> {
     let refused = |error: Error| raise(py, &error, None);
-    let pairs = pairs(&specs).map_err(refused)?;
+    let [my_keys, their_keys] = specs.pairs().map_err(refused)?;
     let settings = how.options.settings().map_err(refused)?;
     let protected: Vec<PathBuf> = receiver.path().into_iter().chain(sender.path()).collect();
-    let theirs = sender.args(pairs.iter().map(PairSpec::theirs).collect(), Vec::new())?;
-    let mine = receiver.args(pairs.iter().map(PairSpec::mine).collect(), protected.clone())?;
+    let theirs = sender.args(their_keys, Vec::new())?;
+    let mine = receiver.args(my_keys, protected.clone())?;
     how.go(py, receiver.output(), &protected, move |on_event, cancel| {
         let rngs = randomness().and_then(|mine| Ok((mine, randomness()?)));
         let (mut my_rng, mut their_rng) = match rngs {

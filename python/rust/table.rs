@@ -8,7 +8,7 @@ use arrow_pyarrow::FromPyArrow;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use vesica::job::{Destination, Source, TableArgs};
-use vesica::table::KeySpec;
+use vesica::table::MatchRules;
 use vesica::{Error, Kind, RunPhase};
 
 use crate::errors::raise;
@@ -42,7 +42,7 @@ impl Table<'_> {
         self.table.extract().ok()
     }
 
-    pub(crate) fn args(&self, keys: Vec<KeySpec>, protected: Vec<PathBuf>) -> PyResult<TableArgs> {
+    pub(crate) fn args(&self, keys: MatchRules, protected: Vec<PathBuf>) -> PyResult<TableArgs> {
         let output = match (&self.output, self.batches) {
             (Some(path), _) => Destination::Path(path.clone()),
             (None, true) => Destination::Batches,

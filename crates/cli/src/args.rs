@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
 use vesica::settings::size;
-use vesica::table::{KeySpec, PairSpec};
+use vesica::table::{KeySpec, MatchRule, MatchRules, PairRule, PairSpec};
 
 mod bench;
 mod common;
@@ -133,7 +133,10 @@ pub(crate) struct Inspect {
     file: Option<PathBuf>,
     /// Key column, COLUMN[:RULE]; repeat for a composite key
     #[arg(long, value_name = "SPEC")]
-    pub(crate) key: Vec<KeySpec>,
+    key: Vec<KeySpec>,
+    /// A rule to match by, COLUMN[:RULE], or COLUMN[:RULE] + COLUMN[:RULE] for a key of several columns; repeat for several keys, in their order
+    #[arg(long = "match", value_name = "RULE", conflicts_with = "key")]
+    rules: Vec<MatchRule>,
     /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
@@ -146,6 +149,17 @@ impl Inspect {
     pub(crate) fn input(&self) -> PathBuf {
         self.input.clone().or_else(|| self.file.clone()).unwrap_or_default()
     }
+
+    /// What makes the keys, if there are any.
+    pub(crate) fn keys(&self) -> Option<MatchRules> {
+        let any = !self.key.is_empty() || !self.rules.is_empty();
+        any.then(|| keys(&self.key, &self.rules))
+    }
+}
+
+/// What makes the keys: the columns of one, or rules for several.
+fn keys(key: &[KeySpec], rules: &[MatchRule]) -> MatchRules {
+    if rules.is_empty() { key.to_vec().into() } else { rules.to_vec().into() }
 }
 
 #[derive(Args)]
@@ -236,8 +250,11 @@ pub(crate) struct Local {
     #[arg(long, value_name = "FILE")]
     pub(crate) sender: PathBuf,
     /// Key column, COLUMN[:RULE], or MINE=THEIRS[:RULE] where the names differ; repeat for a composite key
-    #[arg(long, value_name = "SPEC", required = true)]
-    pub(crate) key: Vec<PairSpec>,
+    #[arg(long, value_name = "SPEC", required_unless_present = "rules")]
+    key: Vec<PairSpec>,
+    /// A rule to match by, COLUMN[:RULE] or MINE=THEIRS[:RULE], with ` + ` between the columns of one key; a row matches by the first rule that hits, and column matched_by says which: repeat for several keys, in their order
+    #[arg(long = "match", value_name = "RULE", conflicts_with = "key")]
+    rules: Vec<PairRule>,
     /// The file for the receiver's matching rows, or for another result, which needs no file; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
@@ -245,6 +262,20 @@ pub(crate) struct Local {
     pub(crate) text: TextPair,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+impl Local {
+    /// What makes the keys of the receiver's table.
+    pub(crate) fn mine(&self) -> MatchRules {
+        let key: Vec<KeySpec> = self.key.iter().map(PairSpec::mine).collect();
+        keys(&key, &self.rules.iter().map(PairRule::mine).collect::<Vec<_>>())
+    }
+
+    /// What makes those of the sender's.
+    pub(crate) fn theirs(&self) -> MatchRules {
+        let key: Vec<KeySpec> = self.key.iter().map(PairSpec::theirs).collect();
+        keys(&key, &self.rules.iter().map(PairRule::theirs).collect::<Vec<_>>())
+    }
 }
 
 #[derive(Args)]
@@ -284,8 +315,11 @@ pub(crate) struct TableOptions {
     #[arg(value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
     /// Key column, COLUMN[:RULE]; rules are raw, text, email, email-uid2, email-meta, phone, phone:CC, ip, date, int, sha256; repeat for a composite key
-    #[arg(long, value_name = "SPEC", required = true)]
-    pub(crate) key: Vec<KeySpec>,
+    #[arg(long, value_name = "SPEC", required_unless_present = "rules")]
+    key: Vec<KeySpec>,
+    /// A rule to match by, COLUMN[:RULE], or COLUMN[:RULE] + COLUMN[:RULE] for a key of several columns; a row matches by the first rule that hits, and column matched_by says which: repeat for several keys, in the order that both sides agree on
+    #[arg(long = "match", value_name = "RULE", conflicts_with = "key")]
+    rules: Vec<MatchRule>,
     #[command(flatten)]
     pub(crate) text: TextOptions,
 }
@@ -294,6 +328,11 @@ impl TableOptions {
     /// My table, named in either way.
     pub(crate) fn input(&self) -> Option<PathBuf> {
         self.input.clone().or_else(|| self.file.clone())
+    }
+
+    /// What makes the keys.
+    pub(crate) fn keys(&self) -> MatchRules {
+        keys(&self.key, &self.rules)
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Inspect) -> u8 {
             return error.kind.exit_code();
         }
     };
-    match inspect::inspect(&args.input(), &args.key, args.text.dialect(), &cancel) {
+    match inspect::inspect(&args.input(), args.keys().as_ref(), args.text.dialect(), &cancel) {
         Ok(found) if args.json => print(format!("{:#}\n", inspect::json(&found)).as_bytes()),
         Ok(found) => print(text(&found).as_bytes()),
         Err(error) => {
@@ -66,6 +66,13 @@ fn describe(keys: &Keys, text: &mut String) {
         (keys.invalid, "rows with an invalid key"),
     ] {
         line(text, &format!("{count:>12}  {what}"));
+    }
+    for (rule, counts) in &keys.rules {
+        let (keys, nulls, invalid) = (counts.keys, counts.nulls, counts.invalid);
+        line(
+            text,
+            &format!("{keys:>16}  rows have a key by {rule}; it is empty in {nulls}, invalid in {invalid}"),
+        );
     }
     for fault in &keys.faults {
         let (rows, key, reason, first) = (fault.rows, &fault.key, fault.reason.text().shell(), fault.first);

@@ -16,7 +16,7 @@ use vesica::protocols::{Learns, Role};
 use vesica::report::Event;
 use vesica::results::ResultChoice;
 use vesica::settings::Settings;
-use vesica::table::{self, Cancelled, PairSpec};
+use vesica::table::{self, Cancelled};
 use vesica::text::{Text, Voice};
 use vesica::{Error, Kind, RunPhase, local, partner, randomness};
 
@@ -71,7 +71,7 @@ fn find_parties(args: &Assist, settings: &Settings) -> Result<AssistJob, Error> 
 
 /// `vesica local`.
 pub(crate) fn local(args: Local) -> u8 {
-    let keys = |side: fn(&PairSpec) -> vesica::table::KeySpec| args.key.iter().map(side).collect();
+    let (mine, theirs) = (args.mine(), args.theirs());
     let inputs = vec![args.receiver.clone(), args.sender.clone()];
     if inputs.iter().all(|input| input.as_os_str() == "-") {
         let message = "both tables are standard input (`-`), which can be read only once";
@@ -84,14 +84,14 @@ pub(crate) fn local(args: Local) -> u8 {
     };
     let receiver = TableArgs {
         input: args.receiver.into(),
-        keys: keys(PairSpec::mine),
+        keys: mine,
         dialect: args.text.receiver(),
         output,
         protected: inputs.clone(),
     };
     let sender = TableArgs {
         input: args.sender.into(),
-        keys: keys(PairSpec::theirs),
+        keys: theirs,
         dialect: args.text.sender(),
         output: Destination::RowNumbers,
         protected: Vec::new(),
@@ -144,7 +144,7 @@ fn with_partner(
     let protected = protected(Some(&input), partner);
     let table = TableArgs {
         input: input.into(),
-        keys: table.key,
+        keys: table.keys(),
         dialect: table.text.dialect(),
         output: place,
         protected: protected.clone(),

@@ -8,9 +8,9 @@ use std::path::Path;
 use vesica::job::{Job, Partner};
 use vesica::protocols::Role;
 use vesica::results::ResultChoice;
-use vesica::run_file::{Meeting, RunFile, rule_of, unknown_host};
+use vesica::run_file::{Meeting, RunFile, unknown_host};
 use vesica::settings::Settings;
-use vesica::table::shown_path;
+use vesica::table::{KeySpec, shown_path};
 use vesica::{Error, net::Address};
 
 /// What meets the partner. A user who names an address or a relay does not take the file's.
@@ -54,11 +54,12 @@ pub(crate) fn expand(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
         }
         added.push((name, Some(value)));
     }
-    let keys = file.keys_of(&values(&texts, "key"))?;
+    let option = file.key_option();
+    let keys = file.keys_of(&values(&texts, option))?;
     let mut expanded: Vec<OsString> = arguments[..2].to_vec();
     expanded.extend(added.into_iter().map(|(name, value)| argument(name, value).into()));
-    expanded.extend(keys.iter().map(|key| argument("key", Some(key)).into()));
-    expanded.extend(without(&arguments[2..], "key"));
+    expanded.extend(keys.iter().map(|key| argument(option, Some(key)).into()));
+    expanded.extend(without(&arguments[2..], option));
     Ok(expanded)
 }
 
@@ -125,7 +126,7 @@ pub(crate) fn for_partner(job: &Job, partner: &Partner) -> RunFile {
         helper: helper.map(|helper| helper.address.clone()),
         ..Meeting::of(&partner.address)
     };
-    RunFile::for_partner(job.role, &job.settings, job.table.keys.iter().map(rule_of).collect(), meeting)
+    RunFile::for_partner(job.role, &job.settings, &job.table.keys, meeting)
 }
 
 /// Whether the partner cannot be told where this side listens.
@@ -161,10 +162,15 @@ pub(crate) fn write(path: &Path, file: &RunFile, address: &Address) -> Result<()
 
 /// The command that the partner runs, as a shell takes it.
 fn command_line(file: &RunFile, settings: &Settings) -> String {
-    let usual = RunFile::for_partner(Role::Receiver, &Settings::default(), Vec::new(), Meeting::default());
+    let no_keys = Vec::<KeySpec>::new().into();
+    let usual = RunFile::for_partner(Role::Receiver, &Settings::default(), &no_keys, Meeting::default());
     let usual = usual.arguments();
     let mut words = vec!["vesica".to_owned(), file.command().to_owned(), "--input TABLE".to_owned()];
-    words.extend(file.keys.iter().map(|rule| format!("--key COLUMN:{rule}")));
+    let key = |rule: &String| {
+        let columns: Vec<String> = rule.split(" + ").map(|rule| format!("COLUMN:{rule}")).collect();
+        format!("--{} {}", file.key_option(), quoted(&columns.join(" + ")))
+    };
+    words.extend(file.key_rules().iter().map(key));
     if file.command() == "receive" && settings.result.result == ResultChoice::Rows {
         words.push("--output FILE".to_owned());
     }

@@ -193,6 +193,11 @@ pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> Str
             keys(sizes.items)
         ),
     };
+    for rule in &report.match_rules {
+        if let Some(matching) = rule.matching_rows {
+            text += &format!("\n{} by {}, which {} have", rows(matching), rule.rule, rule.keys);
+        }
+    }
     let skipped = [("without a key", sizes.nulls), ("with an invalid key", sizes.invalid)];
     for (what, count) in skipped.into_iter().filter(|(_, count)| *count > 0) {
         text += &format!("\n{} {what} left out", rows(count));

@@ -33,7 +33,7 @@ mod store;
 pub use builder::{ItemsBuilder, ShortKey};
 pub use digest::{Batch, digest, digest_batch, dummy};
 pub use error::ItemsError;
-pub use key::KeyEncoder;
+pub use key::{KeyEncoder, KeyKind};
 pub use shuffle::random_order;
 pub use split::Split;
 
@@ -307,6 +307,12 @@ impl Matches {
     /// How many distinct items matched.
     pub fn items(&self) -> usize {
         self.items
+    }
+
+    /// The same with these rows, where rows had several keys and the matches were numbers of keys.
+    #[must_use]
+    pub fn with_rows(self, rows: Vec<u64>) -> Self {
+        Matches { rows, ..self }
     }
 }
 

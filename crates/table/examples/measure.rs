@@ -20,7 +20,7 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
 use tempfile::NamedTempFile;
-use vesica_encode::items::{Encoding, ItemsBuilder, OnDuplicates, Width};
+use vesica_encode::items::{Encoding, ItemsBuilder, KeyKind, OnDuplicates, Width};
 use vesica_table::{Input, KeySpec, Request};
 
 const RUNS: usize = 5;
@@ -108,8 +108,7 @@ fn measure(file: &NamedTempFile, rows: u64, keys: &[KeySpec], load_only: bool) -
 fn sorting(rows: u64, width: Width) -> Result<f64, Box<dyn Error>> {
     let mut builder = ItemsBuilder::new(Encoding::Digest(width), rows as usize)?;
     for row in 0..rows {
-        builder.key().clear();
-        builder.key().part(&row.to_le_bytes())?;
+        builder.key(KeyKind::ONE_PART).part(&row.to_le_bytes())?;
         builder.push_key(row)?;
     }
     let start = Instant::now();

@@ -213,10 +213,16 @@ fn payload<'v>(
     })
 }
 
+/// The rows of an item, where a row has so many keys.
+fn rows_of(items: &Items, item: usize, rules: usize) -> impl Iterator<Item = u64> {
+    items.rows_of(item).map(move |key| key / rules as u64)
+}
+
 /// The sum over the rows of each item, or the row with which one becomes too large.
-pub(crate) fn summed(items: &Items, numbers: &[u64]) -> Result<Vec<u64>, u64> {
+pub(crate) fn summed(items: &Items, numbers: &[u64], rules: usize) -> Result<Vec<u64>, u64> {
     let of_item = |item| {
-        items.rows_of(item).try_fold(0u64, |sum, row| sum.checked_add(numbers[row as usize]).ok_or(row))
+        let mut rows = rows_of(items, item, rules);
+        rows.try_fold(0u64, |sum, row| sum.checked_add(numbers[row as usize]).ok_or(row))
     };
     (0..items.len()).map(of_item).collect()
 }
@@ -225,8 +231,8 @@ pub(crate) fn summed(items: &Items, numbers: &[u64]) -> Result<Vec<u64>, u64> {
 pub(crate) fn blocks(
     items: &Items,
     width: usize,
-    text: &[u8],
-    ends: &[usize],
+    (text, ends): (&[u8], &[usize]),
+    rules: usize,
 ) -> Result<Vec<u8>, (u64, u64)> {
     let of_row = |row: u64| {
         let row = row as usize;
@@ -234,7 +240,7 @@ pub(crate) fn blocks(
     };
     let mut blocks = vec![0; items.len() * width];
     for (item, block) in blocks.chunks_exact_mut(width.max(1)).enumerate() {
-        let mut rows = items.rows_of(item);
+        let mut rows = rows_of(items, item, rules);
         let Some(first) = rows.next() else { continue };
         let own = of_row(first);
         if let Some(other) = rows.find(|row| of_row(*row) != own) {

@@ -4,12 +4,13 @@ use std::net::Ipv4Addr;
 use std::ops::ControlFlow;
 
 use vesica_crypto::short_keys::{BLOCK, CharClasses};
-use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, ShortKey};
+use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, KeyKind, ShortKey};
 
 use crate::attach::Carried;
 use crate::error::{Invalid, Place, TableError};
 use crate::key::KeySpec;
-use crate::request::{OnFault, Request, TableReport};
+use crate::match_rules::MatchRule;
+use crate::request::{OnFault, Request, RuleReport, TableReport};
 use crate::rule::{Part, Rule, Value};
 use crate::shown::shown;
 
@@ -32,13 +33,15 @@ impl RowFault {
     #[cold]
     pub(crate) fn explain(self, file: &str, place: Place, request: &Request) -> TableError {
         let file = file.to_owned();
+        let column = |part| {
+            let key = request.keys.columns().nth(part);
+            key.map_or((String::new(), Rule::Raw), |key| (shown(key.column.as_bytes()), key.rule))
+        };
         match self {
-            RowFault::Null { part } => {
-                TableError::Null { file, place, column: shown(request.keys[part].column.as_bytes()) }
-            }
+            RowFault::Null { part } => TableError::Null { file, place, column: column(part).0 },
             RowFault::Invalid { part, reason } => {
-                let KeySpec { column, rule } = &request.keys[part];
-                TableError::Invalid { file, place, column: shown(column.as_bytes()), rule: *rule, reason }
+                let (column, rule) = column(part);
+                TableError::Invalid { file, place, column, rule, reason }
             }
             RowFault::Items(ItemsError::TooManyRows) => TableError::TooManyRows { file },
             RowFault::Items(error) => TableError::Items(error),
@@ -157,29 +160,45 @@ impl<'r> Rows<'r> for Loading<'r> {
 impl Loading<'_> {
     /// Keeps what a row carries, whose keys the collector has taken.
     fn carry<'v>(&mut self, value: &impl Fn(usize) -> Value<'v>) -> Result<(), crate::attach::RowFault> {
-        let keys = self.request.keys.len();
+        let keys = self.request.keys.columns().count();
         let has_key = || {
-            let present = |(part, key): (usize, &KeySpec)| {
-                key.rule.apply(value(part), &mut Vec::new()) == Ok(Part::Present)
-            };
-            self.request.keys.iter().enumerate().all(present)
+            let mut first = 0;
+            self.request.keys.iter().any(|rule| {
+                let columns = (first..).zip(rule.columns());
+                first += rule.columns().len();
+                let present = |(part, key): (usize, &KeySpec)| {
+                    key.rule.apply(value(part), &mut Vec::new()) == Ok(Part::Present)
+                };
+                columns.into_iter().all(present)
+            })
         };
         let columns = self.request.attach.needed().count();
         self.carried.row(columns, |part| value(keys + part), has_key)
     }
 }
 
-/// Collects the keys of one table.
+/// Collects the keys of one table, which it numbers as [`crate::match_rules`] says.
 pub(crate) struct Collector {
-    rules: Vec<Rule>,
+    rules: Vec<OfRule>,
     on_null: OnFault,
     on_invalid: OnFault,
     builder: ItemsBuilder,
-    /// The row that the builder has as number 0.
+    /// The row whose keys the builder has as its first.
     first: u64,
     report: TableReport,
-    /// The batch memory, if the rule can check keys in batches ([`Rule::has_short_keys`]).
+    /// The batch memory, if a rule can check keys in batches ([`Rule::has_short_keys`]).
     short: Option<Box<Short>>,
+}
+
+/// A rule to match by.
+struct OfRule {
+    kind: KeyKind,
+    /// The number of its first column among those that the pass reads.
+    first: usize,
+    columns: Vec<Rule>,
+    /// Whether its keys can be checked in batches.
+    short: bool,
+    counts: RuleReport,
 }
 
 /// Memory for the short keys of a batch of rows.
@@ -189,59 +208,142 @@ struct Short {
     classes: [CharClasses; ShortKey::BATCH],
 }
 
+/// What a rule made of a row.
+#[derive(Clone, Copy)]
+enum Made {
+    Key,
+    Null { part: usize },
+    Invalid { part: usize, reason: Invalid },
+}
+
+/// What all rules made of a row.
+#[derive(Clone, Copy, Default)]
+struct MadeOfRow {
+    has_key: bool,
+    /// The first column without a value.
+    null: Option<usize>,
+    /// The first column with an invalid one.
+    invalid: Option<(usize, Invalid)>,
+}
+
 impl Collector {
     pub(crate) fn new(request: &Request, rows_hint: usize) -> Result<Self, TableError> {
-        let rules: Vec<Rule> = request.keys.iter().map(|key| key.rule).collect();
-        if matches!(request.encoding, Encoding::Native { .. }) && rules != [Rule::Int] && rules != [Rule::Ip]
-        {
+        let kinds = request.keys.kinds()?;
+        let columns: Vec<Rule> = request.keys.columns().map(|key| key.rule).collect();
+        let integers = kinds == [KeyKind::ONE_PART] && matches!(columns[..], [Rule::Int | Rule::Ip]);
+        if matches!(request.encoding, Encoding::Native { .. }) && !integers {
             return Err(TableError::NativeKey);
         }
-        let builder = ItemsBuilder::new(request.encoding, rows_hint).map_err(|error| match error {
+        let keys_hint = rows_hint.saturating_mul(kinds.len());
+        let builder = ItemsBuilder::new(request.encoding, keys_hint).map_err(|error| match error {
             ItemsError::Sigma { .. } => TableError::NativeKey,
             error => TableError::Items(error),
         })?;
-        let builder =
-            builder.with_arity(rules.len()).map_err(|_| TableError::KeyCount { found: rules.len() })?;
-        let (on_null, on_invalid) = (request.on_null, request.on_invalid);
         let digests = matches!(request.encoding, Encoding::Digest(_));
-        let short = (digests && rules.len() == 1 && rules[0].has_short_keys()).then(|| {
+        let mut first = 0;
+        let of_rule = |(rule, kind): (&MatchRule, KeyKind)| {
+            let columns: Vec<Rule> = rule.columns().iter().map(|key| key.rule).collect();
+            let short = digests && matches!(columns[..], [only] if only.has_short_keys());
+            let of_rule = OfRule { kind, first, short, counts: RuleReport::default(), columns };
+            first += rule.columns().len();
+            of_rule
+        };
+        let rules: Vec<OfRule> = request.keys.iter().zip(kinds).map(of_rule).collect();
+        let short = rules.iter().any(|rule| rule.short).then(|| {
             let (keys, classes) = ([ShortKey::default(); _], [CharClasses::default(); _]);
             Box::new(Short { keys, blocks: [[0; BLOCK]; _], classes })
         });
-        let report = TableReport::default();
-        Ok(Collector { rules, on_null, on_invalid, builder, first: 0, report, short })
+        let (on_null, on_invalid) = (request.on_null, request.on_invalid);
+        Ok(Collector { rules, on_null, on_invalid, builder, first: 0, report: TableReport::default(), short })
     }
 
     /// Takes the next row, whose key values `value` gives by number. Counts a row at fault; further rows may
     /// follow.
     #[inline]
     pub(crate) fn row<'v>(&mut self, value: impl Fn(usize) -> Value<'v>) -> Result<(), RowFault> {
-        let row = self.report.rows - self.first;
-        self.report.rows += 1;
-        let key = self.builder.key();
-        key.clear();
+        let row = self.next_row();
+        let mut made = MadeOfRow::default();
+        for rule in 0..self.rules.len() {
+            let of_rule = self.make(rule, row, &value)?;
+            self.note(rule, of_rule, &mut made);
+        }
+        self.end_row(made)
+    }
+
+    /// The next row, as the builder counts.
+    fn next_row(&self) -> u64 {
+        self.report.rows - self.first
+    }
+
+    /// The number of a key, as the builder counts.
+    fn key_number(&self, row: u64, rule: usize) -> u64 {
+        row * self.rules.len() as u64 + rule as u64
+    }
+
+    /// Makes the key of a row by a rule.
+    #[inline]
+    fn make<'v>(
+        &mut self,
+        rule: usize,
+        row: u64,
+        value: &impl Fn(usize) -> Value<'v>,
+    ) -> Result<Made, ItemsError> {
+        let number = self.key_number(row, rule);
+        let OfRule { kind, first, columns, .. } = &self.rules[rule];
+        let key = self.builder.key(*kind);
         // A null key takes precedence over an invalid one, in any order of the columns.
         let (mut null, mut invalid) = (None, None);
-        for (part, rule) in self.rules.iter().enumerate() {
+        for (part, rule) in (*first..).zip(columns) {
             match key.part_with(|bytes| rule.apply(value(part), bytes))? {
                 Ok(Part::Present) => {}
                 Ok(Part::Null) => null = null.or(Some(part)),
                 Err(reason) => invalid = invalid.or(Some((part, reason))),
             }
         }
-        if let Some(part) = null {
-            self.report.nulls += 1;
-            return if self.on_null == OnFault::Skip { Ok(()) } else { Err(RowFault::Null { part }) };
+        match (null, invalid) {
+            (Some(part), _) => Ok(Made::Null { part }),
+            (None, Some((part, reason))) => Ok(Made::Invalid { part, reason }),
+            (None, None) => self.push(number),
         }
-        if let Some((part, reason)) = invalid {
-            self.report.invalid += 1;
-            return if self.on_invalid == OnFault::Skip {
-                Ok(())
-            } else {
-                Err(RowFault::Invalid { part, reason })
-            };
+    }
+
+    #[inline]
+    fn note(&mut self, rule: usize, of_rule: Made, made: &mut MadeOfRow) {
+        let counts = &mut self.rules[rule].counts;
+        match of_rule {
+            Made::Key => {
+                counts.keys += 1;
+                made.has_key = true;
+            }
+            Made::Null { part } => {
+                counts.nulls += 1;
+                made.null = made.null.or(Some(part));
+            }
+            Made::Invalid { part, reason } => {
+                counts.invalid += 1;
+                made.invalid = made.invalid.or(Some((part, reason)));
+            }
         }
-        self.push(row)
+    }
+
+    /// Counts the next row, of which this was made. Its keys are in the builder.
+    #[inline]
+    fn end_row(&mut self, made: MadeOfRow) -> Result<(), RowFault> {
+        self.report.rows += 1;
+        match made {
+            MadeOfRow { has_key: true, invalid: None, .. } => Ok(()),
+            MadeOfRow { has_key, invalid: Some((part, reason)), .. } => {
+                self.report.invalid += u64::from(!has_key);
+                let refused =
+                    self.on_invalid == OnFault::Error || matches!(reason, Invalid::OutOfRange { .. });
+                if refused { Err(RowFault::Invalid { part, reason }) } else { Ok(()) }
+            }
+            MadeOfRow { null, .. } => {
+                self.report.nulls += 1;
+                let refused = null.filter(|_| self.on_null == OnFault::Error);
+                refused.map_or(Ok(()), |part| Err(RowFault::Null { part }))
+            }
+        }
     }
 
     /// Takes the next rows, at most [`ShortKey::BATCH`]. A fault comes with the number of its row among them.
@@ -250,27 +352,41 @@ impl Collector {
         count: usize,
         value: impl Fn(usize, usize) -> Value<'v>,
     ) -> Result<(), (usize, RowFault)> {
-        match self.short.take() {
-            None => {
-                (0..count).try_for_each(|row| self.row(|part| value(row, part)).map_err(|fault| (row, fault)))
-            }
-            Some(mut short) => {
-                let taken = self.in_blocks(&mut short, count, |row| value(row, 0));
-                self.short = Some(short);
-                taken
+        let first = self.next_row();
+        let mut made = [MadeOfRow::default(); ShortKey::BATCH];
+        for rule in 0..self.rules.len() {
+            match self.short.take_if(|_| self.rules[rule].short) {
+                None => {
+                    for (row, made) in made[..count].iter_mut().enumerate() {
+                        let of_rule = self.make(rule, first + row as u64, &|part| value(row, part));
+                        self.note(rule, of_rule.map_err(|error| (row, error.into()))?, made);
+                    }
+                }
+                Some(mut short) => {
+                    let column = self.rules[rule].first;
+                    let taken =
+                        self.in_blocks(&mut short, rule, |row| value(row, column), &mut made[..count]);
+                    self.short = Some(short);
+                    taken?;
+                }
             }
         }
+        let mut rows = made[..count].iter().enumerate();
+        rows.try_for_each(|(row, made)| self.end_row(*made).map_err(|fault| (row, fault)))
     }
 
-    /// Takes rows whose keys have one column. Keys that [`Rule::is_canonical`] accepts are hashed in their blocks,
-    /// all together. All other keys go one by one.
+    /// Makes the keys of rows by a rule of one column. Keys that [`Rule::is_canonical`] accepts are hashed in their
+    /// blocks, all together. All other keys go one by one.
     fn in_blocks<'v>(
         &mut self,
         short: &mut Short,
-        count: usize,
+        of_rule: usize,
         value: impl Fn(usize) -> Value<'v>,
+        made: &mut [MadeOfRow],
     ) -> Result<(), (usize, RowFault)> {
-        let rule = self.rules[0];
+        let (first, count) = (self.next_row(), made.len());
+        let OfRule { kind, ref columns, .. } = self.rules[of_rule];
+        let rule = columns[0];
         let Short { keys, blocks, classes } = short;
         let mut values = [const { Value::Null }; ShortKey::BATCH];
         for (row, own) in values[..count].iter_mut().enumerate() {
@@ -282,52 +398,60 @@ impl Collector {
         }
         rule.copy_to_blocks(&texts[..count], &mut blocks[..count], &mut classes[..count]);
         let mut kept = 0;
-        for row in 0..count {
-            let length = texts[row].len();
+        for (row, made) in made.iter_mut().enumerate() {
+            let (length, number) = (texts[row].len(), first + row as u64);
             if length <= ShortKey::LONGEST
                 && rule.is_canonical(&classes[row], &blocks[row][ShortKey::AT..][..length])
             {
-                keys[kept] = ShortKey { row: self.report.rows - self.first, length: length as u8 };
+                keys[kept] = ShortKey { row: self.key_number(number, of_rule), length: length as u8 };
                 if kept < row {
                     blocks[kept] = blocks[row];
                 }
                 kept += 1;
-                self.report.rows += 1;
+                self.note(of_rule, Made::Key, made);
             } else {
-                self.row(|_| values[row].clone()).map_err(|fault| (row, fault))?;
+                let other = self.make(of_rule, number, &|_| values[row].clone());
+                self.note(of_rule, other.map_err(|error| (row, error.into()))?, made);
             }
         }
-        let pushed = self.builder.push_short(&keys[..kept], &mut blocks[..kept]);
+        let pushed = self.builder.push_short(kind, &keys[..kept], &mut blocks[..kept]);
         // The only possible error is that there are too many rows.
         pushed.map_err(|error| (count - 1, error.into()))
     }
 
-    fn push(&mut self, row: u64) -> Result<(), RowFault> {
+    fn push(&mut self, number: u64) -> Result<Made, ItemsError> {
         let Encoding::Native { sigma } = self.builder.encoding() else {
-            return Ok(self.builder.push_key(row)?);
+            return self.builder.push_key(number).map(|()| Made::Key);
         };
-        let key = self.builder.key().canonical()?;
-        // The text of the only part follows its arity and length.
+        let key = self.builder.written()?;
+        // The text of the only part follows its kind and length.
         let text = key.get(5..).and_then(|text| std::str::from_utf8(text).ok()).unwrap_or_default();
-        let value = match self.rules[..] {
+        let value = match self.rules[0].columns[..] {
             [Rule::Ip] => text.parse::<Ipv4Addr>().ok().map(|address| u32::from(address).into()),
             _ => text.parse().ok(),
         };
-        let fault = RowFault::Invalid { part: 0, reason: Invalid::OutOfRange { sigma } };
-        let Some(value) = value else { return Err(fault) };
-        self.builder.push_native(row, value).map_err(|error| match error {
-            ItemsError::ValueOutOfRange { .. } => fault,
-            error => RowFault::Items(error),
-        })
+        let outside = Made::Invalid { part: 0, reason: Invalid::OutOfRange { sigma } };
+        let Some(value) = value else { return Ok(outside) };
+        match self.builder.push_native(number, value) {
+            Ok(()) => Ok(Made::Key),
+            Err(ItemsError::ValueOutOfRange { .. }) => Ok(outside),
+            Err(error) => Err(error),
+        }
     }
 
     /// Takes the rows of another collector for the same request, which come next.
     fn take_from(&mut self, part: &mut Collector) -> Result<(), ItemsError> {
-        self.builder.take_from(&mut part.builder, self.report.rows - self.first)?;
+        self.builder.take_from(&mut part.builder, self.key_number(self.next_row(), 0))?;
         let TableReport { rows, nulls, invalid, .. } = std::mem::take(&mut part.report);
         self.report.rows += rows;
         self.report.nulls += nulls;
         self.report.invalid += invalid;
+        for (rule, part) in self.rules.iter_mut().zip(&mut part.rules) {
+            let RuleReport { keys, nulls, invalid } = std::mem::take(&mut part.counts);
+            rule.counts.keys += keys;
+            rule.counts.nulls += nulls;
+            rule.counts.invalid += invalid;
+        }
         Ok(())
     }
 
@@ -336,20 +460,26 @@ impl Collector {
         self.builder.flush();
     }
 
-    /// How many digests it holds, and of how many rows they are, those without a key counted.
+    /// How many digests it holds, and among how many keys they are, those that are missing counted.
     pub(crate) fn held(&self) -> (usize, u64) {
-        (self.builder.len(), self.report.rows - self.first)
+        (self.builder.len(), self.key_number(self.next_row(), 0))
     }
 
-    /// Hands over the digests that it holds, with their rows, until `take` breaks.
+    /// Hands over the digests that it holds, with the numbers of their keys, until `take` breaks.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(u64, &[u8]) -> ControlFlow<()>) -> ControlFlow<()> {
-        let first = std::mem::replace(&mut self.first, self.report.rows);
-        self.builder.drain(|row, digest| take(first + row, digest))
+        let first = self.key_number(self.first, 0);
+        self.first = self.report.rows;
+        self.builder.drain(|number, digest| take(first + number, digest))
     }
 
     /// The counts so far, without items and duplicates.
     pub(crate) fn report(&self) -> TableReport {
         self.report
+    }
+
+    /// What each rule has made so far.
+    pub(crate) fn of_rules(&self) -> Vec<RuleReport> {
+        self.rules.iter().map(|rule| rule.counts).collect()
     }
 
     pub(crate) fn finish(self, request: &Request) -> Result<(Items, TableReport), ItemsError> {

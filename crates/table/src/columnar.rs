@@ -11,7 +11,7 @@ use crate::format::Format;
 use crate::header::{self, Needed, Purpose};
 use crate::input::{Fingerprint, Input, OnProgress, Progress};
 use crate::request::{Chosen, Loaded};
-use crate::rows::Ascending;
+use crate::rows::MatchedRow;
 use crate::rule::Rule;
 use crate::shown::shown;
 use crate::table::Cuts;
@@ -310,18 +310,21 @@ pub(crate) fn select(
     if !parquet::unchanged(input, seen)? {
         return Err(changed());
     }
-    let wanted = if let Sink::Taker(_) = sink { Wanted::All } else { Wanted::Stored };
-    let mut scan = Scan::open(input, wanted, on_progress).map_err(or_changed)?;
+    let columns = if let Sink::Taker(_) = sink { Wanted::All } else { Wanted::Stored };
+    let mut scan = Scan::open(input, columns, on_progress).map_err(or_changed)?;
     sink.begin(input, scan.schema(), &chosen.added, chosen.threads)?;
-    let mut rows = chosen.rows.ascending();
+    let (mut rows, mut wanted) = (chosen.ascending(), Vec::new());
     loop {
         scan.skip_to(rows.peek()).map_err(or_changed)?;
         let Some((first, batch)) = scan.next().map_err(or_changed)? else { break };
-        let at = rows.taken();
-        let matching = guarded(|| taken(&batch, first, &mut rows)).and_then(Result::ok);
-        if let Some(batch) = matching.ok_or_else(|| or_changed(damaged(input, None, What::Data)))? {
-            write_matches(&batch, &chosen, at, sink)?;
+        wanted.clear();
+        wanted.extend(rows.all_below(first + batch.num_rows() as u64));
+        if wanted.is_empty() {
+            continue;
         }
+        let matching = guarded(|| taken(&batch, first, &wanted)).and_then(Result::ok);
+        let batch = matching.ok_or_else(|| or_changed(damaged(input, None, What::Data)))?;
+        write_matches(&batch, &chosen, &wanted, sink)?;
     }
     let same = match &scan.source {
         Source::Parquet(_) => parquet::unchanged(input, seen)?,
@@ -333,11 +336,11 @@ pub(crate) fn select(
     sink.finish()
 }
 
-/// Writes a batch of matching rows, the first of which is number `at` among them, with what the output has beside them.
+/// Writes a batch of matching rows, with what the output has beside them.
 fn write_matches(
     batch: &RecordBatch,
     chosen: &Chosen<'_>,
-    at: usize,
+    matching: &[MatchedRow],
     sink: &mut Sink<'_>,
 ) -> Result<(), TableError> {
     if chosen.added.is_empty() {
@@ -346,8 +349,8 @@ fn write_matches(
     let (rows, most) = (batch.num_rows(), chosen.added.rows_at_once());
     for start in (0..rows).step_by(most) {
         let piece = batch.slice(start, most.min(rows - start));
-        let wide = chosen.added.to(&piece, at + start..at + start + piece.num_rows());
-        sink.write(wide.ok_or(TableError::Numbers { rows: chosen.rows.len() })?)?;
+        let wide = chosen.added.to(&piece, &matching[start..][..piece.num_rows()]);
+        sink.write(wide.ok_or(TableError::Numbers { rows: chosen.keys.len() })?)?;
     }
     Ok(())
 }
@@ -365,30 +368,18 @@ fn same_bytes(input: &Input, seen: &Fingerprint) -> bool {
     again.unwrap_or(false)
 }
 
-/// The next rows that are in this batch, which begins with row `first`; none if there are none.
-fn taken(
-    batch: &RecordBatch,
-    first: u64,
-    rows: &mut Ascending<'_>,
-) -> Result<Option<RecordBatch>, ArrowError> {
-    let end = first + batch.num_rows() as u64;
-    if rows.peek().is_none_or(|row| row >= end) {
-        return Ok(None);
+/// The wanted rows of this batch, which begins with row `first`.
+fn taken(batch: &RecordBatch, first: u64, wanted: &[MatchedRow]) -> Result<RecordBatch, ArrowError> {
+    if wanted.len() == batch.num_rows() {
+        return Ok(batch.clone());
     }
-    let (mut wanted, before) = (vec![false; batch.num_rows()], rows.taken());
-    while let Some((_, row)) = rows.next_below(end) {
-        wanted[(row - first) as usize] = true;
-    }
-    let count = rows.taken() - before;
-    if count == batch.num_rows() {
-        return Ok(Some(batch.clone()));
-    }
-    let filter = arrow_array::BooleanArray::from(wanted);
     if batch.num_columns() == 0 {
-        let options = RecordBatchOptions::new().with_row_count(Some(count));
-        return RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options).map(Some);
+        let options = RecordBatchOptions::new().with_row_count(Some(wanted.len()));
+        return RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options);
     }
-    arrow_select::filter::filter_record_batch(batch, &filter).map(Some)
+    let mut filter = vec![false; batch.num_rows()];
+    wanted.iter().for_each(|wanted| filter[(wanted.row - first) as usize] = true);
+    arrow_select::filter::filter_record_batch(batch, &arrow_array::BooleanArray::from(filter))
 }
 
 /// Why bytes do not decode. It never contains values.

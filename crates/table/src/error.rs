@@ -225,8 +225,14 @@ pub enum TableError {
         reason: SpecError,
     },
     /// No key column, or more than a key can have.
-    #[error("{found} key columns were given; give 1 to 255")]
+    #[error("{found} key columns were given; give 1 to 255, or 1 to 15 for each of several keys")]
     KeyCount {
+        /// How many were given.
+        found: usize,
+    },
+    /// More rules than a row can have keys.
+    #[error("{found} rules to match by were given; give at most 16")]
+    TooManyRules {
         /// How many were given.
         found: usize,
     },
@@ -542,7 +548,10 @@ impl TableError {
     /// Who is at fault.
     pub fn fault(&self) -> Fault {
         match self {
-            TableError::Spec { .. } | TableError::KeyCount { .. } | TableError::NativeKey => Fault::Usage,
+            TableError::Spec { .. }
+            | TableError::KeyCount { .. }
+            | TableError::TooManyRules { .. }
+            | TableError::NativeKey => Fault::Usage,
             // These are known from the arguments.
             TableError::Output {
                 fault: OutputFault::Directory | OutputFault::NoDirectory | OutputFault::OtherFormat { .. },

@@ -15,7 +15,8 @@ use crate::format::Format;
 use crate::header::{self, Needed};
 use crate::input::{Input, Progress};
 use crate::key::KeySpec;
-use crate::request::{Loaded, OnFault, Request};
+use crate::match_rules::MatchRules;
+use crate::request::{Loaded, OnFault, Request, RuleReport};
 use crate::rule::{Part, Value};
 use crate::shown::{shown, turns_text};
 
@@ -65,7 +66,10 @@ pub struct Keys {
     pub invalid: u64,
     /// Why keys are invalid.
     pub faults: Vec<KeyFault>,
-    /// Masked values of the first rows with a key, after their rules; one for each key column.
+    /// Where there are several rules to match by: each of them, and what it makes of the rows.
+    pub rules: Vec<(String, RuleReport)>,
+    /// Masked values of the first rows with a key, after their rules; one for each key column, `-` where one of several
+    /// keys is missing.
     pub samples: Vec<Vec<String>>,
 }
 
@@ -86,21 +90,21 @@ impl Input {
     /// Reads the table once and describes it.
     pub fn inspect(
         &self,
-        keys: &[KeySpec],
+        keys: Option<&MatchRules>,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Inspection, TableError> {
-        if keys.is_empty() {
+        let Some(keys) = keys else {
             let Loaded { rows: Counting(rows), columns, .. } =
                 self.read(1, &[], |_| Ok(Counting(0)), on_progress)?;
             return Ok(Inspection {
                 format: self.format(),
                 hint: self.hint(&columns),
-                columns: self.typed(&columns, keys)?,
+                columns: self.typed(&columns, None)?,
                 rows,
                 keys: None,
             });
-        }
-        let mut request = Request::new(keys.to_vec(), Encoding::Digest(Width::Digest128));
+        };
+        let mut request = Request::matching(keys.clone(), Encoding::Digest(Width::Digest128));
         request.on_invalid = OnFault::Error;
         let begin = |rows_hint| {
             let collector = Collector::new(&request, rows_hint)?;
@@ -113,16 +117,20 @@ impl Input {
             })
         };
         let Loaded { rows, columns, .. } =
-            self.read(1, &keys.iter().map(Needed::key).collect::<Vec<_>>(), begin, on_progress)?;
+            self.read(1, &keys.columns().map(Needed::key).collect::<Vec<_>>(), begin, on_progress)?;
         let Inspecting { collector, faults, samples, .. } = rows;
+        let of_rules = collector.of_rules();
         let (_, report) = collector.finish(&request)?;
+        let name = |part| request.keys.columns().nth(part).map(ToString::to_string);
         let faults = faults.into_iter().map(|((part, _), (reason, rows, first))| KeyFault {
-            key: request.keys[part].to_string(),
+            key: name(part).unwrap_or_default(),
             reason,
             rows,
             first,
         });
+        let rules = keys.iter().map(ToString::to_string).zip(of_rules);
         let found = Keys {
+            rules: if keys.are_several() { rules.collect() } else { Vec::new() },
             distinct: report.items,
             duplicates: report.duplicates,
             nulls: report.nulls,
@@ -133,7 +141,7 @@ impl Input {
         Ok(Inspection {
             format: self.format(),
             hint: self.hint(&columns),
-            columns: self.typed(&columns, keys)?,
+            columns: self.typed(&columns, Some(keys))?,
             rows: report.rows,
             keys: Some(found),
         })
@@ -152,8 +160,8 @@ impl Input {
         ))
     }
 
-    fn typed(&self, names: &[String], keys: &[KeySpec]) -> Result<Vec<Column>, TableError> {
-        let is_key = |name: &str| keys.iter().any(|key| key.column == name);
+    fn typed(&self, names: &[String], keys: Option<&MatchRules>) -> Result<Vec<Column>, TableError> {
+        let is_key = |name: &str| keys.is_some_and(|keys| keys.columns().any(|key| key.column == name));
         if let Format::Csv(_) = self.format() {
             let text = |name: &String| Column {
                 name: shown(name.as_bytes()),
@@ -226,7 +234,18 @@ impl Inspecting<'_> {
             let present = key.rule.apply(value(part), &mut canonical) == Ok(Part::Present);
             present.then(|| mask(&canonical))
         };
-        self.samples.extend(self.request.keys.iter().enumerate().map(masked).collect::<Option<Vec<_>>>());
+        let keys = &self.request.keys;
+        let sample: Vec<Option<String>> = keys.columns().enumerate().map(masked).collect();
+        // Of several keys, some may be missing.
+        let shown = if keys.are_several() {
+            sample.iter().any(Option::is_some)
+        } else {
+            sample.iter().all(Option::is_some)
+        };
+        if shown {
+            self.samples
+                .push(sample.into_iter().map(|value| value.unwrap_or_else(|| "-".to_owned())).collect());
+        }
     }
 }
 
@@ -272,8 +291,8 @@ mod tests {
     use super::*;
     use crate::testing::{go, input};
 
-    fn keys(specs: &[&str]) -> Vec<KeySpec> {
-        specs.iter().map(|spec| spec.parse().unwrap()).collect()
+    fn keys(specs: &[&str]) -> MatchRules {
+        specs.iter().map(|spec| spec.parse().unwrap()).collect::<Vec<KeySpec>>().into()
     }
 
     #[test]
@@ -299,7 +318,7 @@ mod tests {
     #[test]
     fn keys_are_counted_and_faults_told_apart() {
         let file = b"id,mail\n1,Ada@Example.com\n2,ada@example.com\n3,\n4,bob\n5,a@b@c\n6,eve\n7,\"eve@example.org\"\n";
-        let found = input(file).unwrap().inspect(&keys(&["mail:email"]), &mut go).unwrap();
+        let found = input(file).unwrap().inspect(Some(&keys(&["mail:email"])), &mut go).unwrap();
         assert_eq!((found.rows, found.columns.len(), found.columns[1].name.as_str()), (7, 2, "mail"));
         let keys = found.keys.unwrap();
         assert_eq!((keys.distinct, keys.duplicates, keys.nulls, keys.invalid), (2, 1, 1, 3));
@@ -310,9 +329,9 @@ mod tests {
 
     #[test]
     fn without_keys_there_are_columns_and_rows() {
-        let found = input(b"id,mail\n1,a\n2,b\n").unwrap().inspect(&[], &mut go).unwrap();
+        let found = input(b"id,mail\n1,a\n2,b\n").unwrap().inspect(None, &mut go).unwrap();
         assert_eq!((found.rows, found.keys.is_none(), found.format.name()), (2, true, "CSV"));
-        assert!(input(b"id\n1\n").unwrap().inspect(&keys(&["no"]), &mut go).is_err());
+        assert!(input(b"id\n1\n").unwrap().inspect(Some(&keys(&["no"])), &mut go).is_err());
     }
 
     #[test]
@@ -324,12 +343,16 @@ mod tests {
             ("id;\"name, first\"\n1;2\n", 1, "semicolons: give `--delimiter ';'`"),
             ("id|\"name\"|\"a\"\"b\"\n", 1, "vertical bars: give `--delimiter '|'`"),
         ] {
-            for keys in [&[][..], &keys(&["id"])] {
-                let error =
-                    input(file.as_bytes()).unwrap().inspect(keys, &mut go).unwrap_err().text().shell();
+            for keys in [None, Some(keys(&["id"]))] {
+                let error = input(file.as_bytes())
+                    .unwrap()
+                    .inspect(keys.as_ref(), &mut go)
+                    .unwrap_err()
+                    .text()
+                    .shell();
                 assert!(error.ends_with(&format!("looks separated by {told}")), "{file}: {error}");
                 let at_line = error.starts_with(&format!("test.csv, line {line}: this line cannot be read"));
-                assert!(at_line || !keys.is_empty(), "{file}: {error}");
+                assert!(at_line || keys.is_some(), "{file}: {error}");
             }
         }
         // What is no other delimiter stays a quote or a row that does not fit.
@@ -338,14 +361,14 @@ mod tests {
             ("id\na,b\n", "the row has 2 fields, but the header has 1"),
             ("a\"b;c\n", "a double quote in field 1: "),
         ] {
-            let error = input(file.as_bytes()).unwrap().inspect(&[], &mut go).unwrap_err().to_string();
+            let error = input(file.as_bytes()).unwrap().inspect(None, &mut go).unwrap_err().to_string();
             assert!(error.contains(told), "{file}: {error}");
         }
     }
 
     #[test]
     fn a_repeated_name_is_told() {
-        let hint = |file: &[u8]| input(file).unwrap().inspect(&[], &mut go).unwrap().hint;
+        let hint = |file: &[u8]| input(file).unwrap().inspect(None, &mut go).unwrap().hint;
         assert_eq!(hint(b"a,b\n1,2\n"), None);
         let told = hint(b"a,b,b\n1,2,3\n").unwrap();
         assert!(told.shell().starts_with("more than one column is named `b`"), "{told}");

@@ -139,7 +139,9 @@ struct Name<'a>(&'a str);
 
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.starts_with('"') || self.0.contains([':', '=']) {
+        // In a rule of several columns, `+` and blanks stand between them.
+        let ends_blank = self.0.trim().len() < self.0.len();
+        if self.0.starts_with('"') || self.0.contains([':', '=', '+']) || ends_blank {
             write!(f, "\"{}\"", self.0.replace('"', "\"\""))
         } else {
             f.write_str(self.0)

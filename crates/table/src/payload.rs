@@ -94,6 +94,16 @@ impl PayloadRows {
         Some(PayloadRows { names, width, blocks, of_row, undecodable })
     }
 
+    /// The same columns for some of these rows, given by their numbers among them.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn of_rows(self, rows: &[usize]) -> Self {
+        let of_row = rows.iter().map(|row| self.of_row[*row]).collect();
+        PayloadRows { of_row, ..self }
+    }
+
     /// The names of the columns, as the sender has them.
     pub fn names(&self) -> &[String] {
         &self.names

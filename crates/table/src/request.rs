@@ -7,7 +7,8 @@ use crate::attach::Attach;
 use crate::header::Needed;
 use crate::input::Fingerprint;
 use crate::key::KeySpec;
-use crate::rows::RowSet;
+use crate::match_rules::MatchRules;
+use crate::rows::{Ascending, RowSet};
 use crate::table::Cuts;
 
 /// What to do with a row whose key is null or invalid.
@@ -22,8 +23,8 @@ pub enum OnFault {
 /// How to load an input.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The key columns, in the agreed order.
-    pub keys: Vec<KeySpec>,
+    /// The rules that make keys of a row, in the agreed order.
+    pub keys: MatchRules,
     /// The encoding of the items.
     pub encoding: Encoding,
     /// What to do with rows with a null key.
@@ -39,8 +40,14 @@ pub struct Request {
 }
 
 impl Request {
-    /// The defaults: null keys are skipped, invalid keys are errors, and all rows with the same key count.
+    /// The defaults for a key of these columns: null keys are skipped, invalid keys are errors, and all rows with the same
+    /// key count.
     pub fn new(keys: Vec<KeySpec>, encoding: Encoding) -> Self {
+        Request::matching(keys.into(), encoding)
+    }
+
+    /// The same for several keys.
+    pub fn matching(keys: MatchRules, encoding: Encoding) -> Self {
         let (on_null, on_invalid) = (OnFault::Skip, OnFault::Error);
         Request {
             keys,
@@ -55,7 +62,7 @@ impl Request {
 
     /// The columns that the first pass reads: the keys, then what the rows carry.
     pub(crate) fn needed(&self) -> Vec<Needed<'_>> {
-        self.keys.iter().map(Needed::key).chain(self.attach.needed()).collect()
+        self.keys.columns().map(Needed::key).chain(self.attach.needed()).collect()
     }
 }
 
@@ -66,21 +73,42 @@ pub struct TableReport {
     pub rows: u64,
     /// Distinct keys.
     pub items: u64,
-    /// Rows with a null key.
+    /// Rows without a key, none of whose values is invalid.
     pub nulls: u64,
-    /// Rows with an invalid key and no null one.
+    /// Other rows without a key.
     pub invalid: u64,
-    /// Rows with the key of an earlier row.
+    /// Keys that an earlier row has too.
     pub duplicates: u64,
+}
+
+/// What a rule made of the rows of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RuleReport {
+    /// Rows with a key of this rule.
+    pub keys: u64,
+    /// Rows with a null value.
+    pub nulls: u64,
+    /// Rows with an invalid value and no null one.
+    pub invalid: u64,
 }
 
 /// The rows to write, and what the output has beside them.
 #[derive(Clone, Copy)]
 pub(crate) struct Chosen<'a> {
-    pub(crate) rows: RowSet<'a>,
+    /// Their keys.
+    pub(crate) keys: RowSet<'a>,
+    /// Keys that a row has.
+    pub(crate) rules: usize,
     pub(crate) added: Added<'a>,
     /// Threads that may write them.
     pub(crate) threads: usize,
+}
+
+impl<'a> Chosen<'a> {
+    /// The rows, from the first on.
+    pub(crate) fn ascending(&self) -> Ascending<'a> {
+        Ascending::new(self.keys, self.rules)
+    }
 }
 
 /// The result of a first pass.

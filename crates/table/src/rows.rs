@@ -43,49 +43,71 @@ impl<'a> RowSet<'a> {
         }
     }
 
-    /// The rows from the first on.
-    pub(crate) fn ascending(self) -> Ascending<'a> {
-        let mut rows = Ascending { rows: self, next: None, taken: 0 };
-        rows.next = rows.following(0);
-        rows
-    }
-}
-
-/// Goes through the rows of a set, which a pass over the table reaches one after the other.
-pub(crate) struct Ascending<'a> {
-    rows: RowSet<'a>,
-    next: Option<u64>,
-    taken: usize,
-}
-
-impl Ascending<'_> {
-    /// The next row; none at the end.
-    pub(crate) fn peek(&self) -> Option<u64> {
-        self.next
+    /// The rows of these keys, ascending, each with the first of its keys. With one rule to match by, keys are rows.
+    pub fn by_first_key(self, rules: usize) -> impl Iterator<Item = MatchedRow> {
+        let mut rows = Ascending::new(self, rules.max(1));
+        std::iter::from_fn(move || rows.next_below(u64::MAX))
     }
 
-    /// How many rows have been taken.
-    pub(crate) fn taken(&self) -> usize {
-        self.taken
-    }
-
-    /// Takes the next row if it is below `end`. Its number among the rows of the set comes with it.
+    /// The first row from `from` on that is in the set, if so many of a list have been passed.
     #[inline]
-    pub(crate) fn next_below(&mut self, end: u64) -> Option<(usize, u64)> {
-        let row = self.next.filter(|row| *row < end)?;
-        let taken = self.taken;
-        self.taken += 1;
-        self.next = self.following(row + 1);
-        Some((taken, row))
-    }
-
-    /// The row after those that have been taken, all of which are below `from`.
-    #[inline]
-    fn following(&self, from: u64) -> Option<u64> {
-        match self.rows {
-            RowSet::List(rows) => rows.get(self.taken).copied(),
+    fn following(self, passed: usize, from: u64) -> Option<u64> {
+        match self {
+            RowSet::List(rows) => rows.get(passed).copied(),
             RowSet::Bitmap(rows) => rows.at_or_after(from),
         }
+    }
+}
+
+/// A row that matches, of a table whose rows have several keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MatchedRow {
+    /// The row.
+    pub row: u64,
+    /// The number of its first matching key among all that match, if they are a list.
+    pub at: usize,
+    /// The rule of that key.
+    pub rule: usize,
+}
+
+/// Goes through the rows of a set of keys, which a pass over the table reaches one after the other.
+pub(crate) struct Ascending<'a> {
+    keys: RowSet<'a>,
+    /// Keys that a row has.
+    rules: u64,
+    /// The next key.
+    next: Option<u64>,
+    passed: usize,
+}
+
+impl<'a> Ascending<'a> {
+    /// The rows that have one of these keys, from the first on.
+    pub(crate) fn new(keys: RowSet<'a>, rules: usize) -> Self {
+        Ascending { keys, rules: rules as u64, next: keys.following(0, 0), passed: 0 }
+    }
+
+    /// The next row; none at the end.
+    pub(crate) fn peek(&self) -> Option<u64> {
+        self.next.map(|key| key / self.rules)
+    }
+
+    /// Takes the next row if it is below `end`.
+    #[inline]
+    pub(crate) fn next_below(&mut self, end: u64) -> Option<MatchedRow> {
+        let key = self.next.filter(|key| *key < end.saturating_mul(self.rules))?;
+        let (row, rule, at) = (key / self.rules, (key % self.rules) as usize, self.passed);
+        let behind = (row + 1) * self.rules;
+        // The other keys of the row are passed by.
+        while self.next.is_some_and(|key| key < behind) {
+            self.passed += 1;
+            self.next = self.keys.following(self.passed, behind);
+        }
+        Some(MatchedRow { row, at, rule })
+    }
+
+    /// Takes all rows below `end`.
+    pub(crate) fn all_below(&mut self, end: u64) -> impl Iterator<Item = MatchedRow> {
+        std::iter::from_fn(move || self.next_below(end))
     }
 }
 
@@ -114,6 +136,11 @@ impl RowBitmap {
         *word |= bit;
         self.len += u64::from(new);
         new
+    }
+
+    /// The number below which rows are, rounded up to a word.
+    pub fn room(&self) -> u64 {
+        self.words.len() as u64 * 64
     }
 
     /// How many rows are in the set.
@@ -230,17 +257,44 @@ mod tests {
                 let sets = [RowSet::List(&list), RowSet::from(&bitmap)];
                 for set in sets {
                     assert!(set.len() == list.len() && set.last() == list.last().copied());
-                    let (mut ascending, mut taken) = (set.ascending(), Vec::new());
+                    let (mut ascending, mut taken) = (Ascending::new(set, 1), Vec::new());
                     // In steps, as a pass over batches of rows takes them.
                     for end in (0..rows + 100).step_by(97) {
                         assert_eq!(ascending.peek(), list.get(taken.len()).copied());
-                        while let Some((number, row)) = ascending.next_below(end) {
-                            assert!(number == taken.len() && row < end);
+                        while let Some(MatchedRow { row, at, rule }) = ascending.next_below(end) {
+                            assert!(at == taken.len() && row < end && rule == 0);
                             taken.push(row);
                         }
-                        assert_eq!(ascending.taken(), taken.len());
                     }
                     assert_eq!(taken, list);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_is_chosen_once_by_its_first_key() {
+        let mut rng = StdRng::seed_from_u64(5);
+        for rules in [1, 2, 3, 16] {
+            for (share, rows) in [(0.0, 50), (0.1, 200), (0.6, 130), (1.0, 70)] {
+                let keys: Vec<u64> = (0..rows * rules).filter(|_| rng.random_bool(share)).collect();
+                let mut bitmap = RowBitmap::new(rows * rules);
+                keys.iter().for_each(|key| assert!(bitmap.insert(*key)));
+                let mut expected: Vec<(u64, usize, usize)> = Vec::new();
+                for (at, key) in keys.iter().enumerate() {
+                    if expected.last().is_none_or(|(row, ..)| *row != key / rules) {
+                        expected.push((key / rules, at, (key % rules) as usize));
+                    }
+                }
+                let all = RowSet::List(&keys).by_first_key(rules as usize);
+                assert!(all.map(|found| (found.row, found.at, found.rule)).eq(expected.iter().copied()));
+                for set in [RowSet::List(&keys), RowSet::from(&bitmap)] {
+                    let (mut ascending, mut found) = (Ascending::new(set, rules as usize), Vec::new());
+                    for end in (0..rows + 10).step_by(7) {
+                        assert!(ascending.peek().is_none_or(|row| row >= end.saturating_sub(7)));
+                        found.extend(ascending.all_below(end).map(|chosen| (chosen.row, chosen.rule)));
+                    }
+                    assert!(found.into_iter().eq(expected.iter().map(|(row, _, rule)| (*row, *rule))));
                 }
             }
         }

@@ -12,20 +12,21 @@ pub(crate) const BATCH: usize = 1 << 14;
 /// Most threads that read: what each has in its hands is part of a budget, and one thread takes what they make.
 pub(crate) const MOST_THREADS: usize = 4;
 
-/// Rows after which even a few digests are handed over: a batch numbers its rows in 32 bits.
-const MOST_ROWS: u64 = 1 << 31;
+/// Keys after which even a few digests are handed over: a batch numbers them in 32 bits.
+const MOST_KEYS: u64 = 1 << 31;
 
 /// Takes the keys of a table as a first pass finds them.
 pub trait RowSink {
-    /// Is called once before all rows, with their approximate number, 0 if unknown. `Break` ends the pass with
+    /// Is called once before all keys, with their approximate number, 0 if unknown. `Break` ends the pass with
     /// [`TableError::Cancelled`].
-    fn begin(&mut self, rows_hint: usize) -> ControlFlow<()> {
-        let _ = rows_hint;
+    fn begin(&mut self, keys_hint: usize) -> ControlFlow<()> {
+        let _ = keys_hint;
         ControlFlow::Continue(())
     }
 
     /// Takes the digest of a row's key. Rows come in ascending order, without those that have no key. `Break`
-    /// ends the pass with [`TableError::Cancelled`].
+    /// ends the pass with [`TableError::Cancelled`]. With several rules to match by, `row` is the number of the key
+    /// ([`MatchRules`](crate::MatchRules)).
     fn take(&mut self, row: u64, digest: &[u8]) -> ControlFlow<()>;
 }
 
@@ -42,15 +43,15 @@ impl<'r> Digested<'r> {
         sink: &'r mut dyn RowSink,
         rows_hint: usize,
     ) -> Result<Self, TableError> {
-        match sink.begin(rows_hint) {
+        match sink.begin(rows_hint.saturating_mul(loading.request.keys.count())) {
             ControlFlow::Continue(()) => Ok(Digested { loading, sink }),
             ControlFlow::Break(()) => Err(TableError::Cancelled),
         }
     }
 
     fn hand_over(&mut self, at_least: usize) -> Result<(), TableError> {
-        let (held, rows) = self.loading.collector.held();
-        if held < at_least && rows < MOST_ROWS {
+        let (held, keys) = self.loading.collector.held();
+        if held < at_least && keys < MOST_KEYS {
             return Ok(());
         }
         let taken = self.loading.collector.drain(|row, digest| self.sink.take(row, digest));

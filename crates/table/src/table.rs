@@ -16,7 +16,7 @@ use crate::format::Format;
 use crate::header::Needed;
 use crate::input::{Fingerprint, Input, OnProgress, Progress};
 use crate::payload::PayloadRows;
-use crate::request::{Chosen, Loaded, Request, TableReport};
+use crate::request::{Chosen, Loaded, Request, RuleReport, TableReport};
 use crate::rows::RowSet;
 use crate::shown::shown;
 use crate::sink::{self, Digested, RowSink};
@@ -40,6 +40,9 @@ pub struct Table {
     carried: Carried,
     /// The names of the columns that it is from.
     value_columns: Vec<String>,
+    /// The rules to match by, as the output names them; several, or one that it does not name.
+    rules: Vec<String>,
+    of_rules: Vec<RuleReport>,
     numbers: Option<Vec<u64>>,
     payload: Option<PayloadRows>,
 }
@@ -79,15 +82,17 @@ impl Input {
         let Loaded { rows, columns, fingerprint, cuts } =
             self.read(request.threads, &request.needed(), begin, on_progress)?;
         let Loading { collector, carried, .. } = rows;
+        let of_rules = collector.of_rules();
         let (items, report) = match collector.finish(request) {
             Ok(finished) => finished,
             Err(ItemsError::Duplicate { first, second }) => {
-                return Err(self.duplicate((first, second), on_progress));
+                let rows = [first, second].map(|key| key / request.keys.count() as u64);
+                return Err(self.duplicate(rows, on_progress));
             }
             Err(error) => return Err(error.into()),
         };
         let value_columns = request.attach.needed().map(|needed| needed.name.to_owned()).collect();
-        let table = self.read_by(request, report, (columns, fingerprint, cuts));
+        let table = self.read_by(request, (report, of_rules), (columns, fingerprint, cuts));
         Ok((Table { carried, value_columns, ..table }, items))
     }
 
@@ -101,7 +106,7 @@ impl Input {
         sink: &mut dyn RowSink,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Table, TableError> {
-        let keys: Vec<Needed<'_>> = request.keys.iter().map(Needed::key).collect();
+        let keys: Vec<Needed<'_>> = request.keys.columns().map(Needed::key).collect();
         let loading = |rows_hint: usize| {
             let collector = Collector::new(request, rows_hint.min(sink::BATCH))?;
             Ok::<_, TableError>(Loading { file: self.name(), request, collector, carried: Carried::Nothing })
@@ -110,20 +115,31 @@ impl Input {
         let read =
             self.read(threads, &keys, |hint| Digested::new(loading(hint)?, sink, hint), on_progress)?;
         let Loaded { rows, columns, fingerprint, cuts } = read;
-        let report = rows.finish()?.collector.report();
-        Ok(self.read_by(request, report, (columns, fingerprint, cuts)))
+        let collector = rows.finish()?.collector;
+        Ok(self.read_by(request, (collector.report(), collector.of_rules()), (columns, fingerprint, cuts)))
     }
 
     /// The table that such a first pass has read, whose rows carry nothing.
     fn read_by(
         self,
         request: &Request,
-        report: TableReport,
+        (report, of_rules): (TableReport, Vec<RuleReport>),
         (columns, seen, cuts): (Vec<String>, Fingerprint, Cuts),
     ) -> Table {
-        let (threads, carried, value_columns) = (request.threads, Carried::Nothing, Vec::new());
-        let (input, numbers, payload) = (self, None, None);
-        Table { input, columns, report, seen, threads, cuts, carried, value_columns, numbers, payload }
+        Table {
+            input: self,
+            columns,
+            report,
+            seen,
+            threads: request.threads,
+            cuts,
+            carried: Carried::Nothing,
+            value_columns: Vec::new(),
+            rules: request.keys.iter().map(ToString::to_string).collect(),
+            of_rules,
+            numbers: None,
+            payload: None,
+        }
     }
 
     /// Checks that [`Table::select`] can write rows of this input, before a run depends on it. A columnar input may have
@@ -154,7 +170,7 @@ impl Input {
 
     fn duplicate(
         &self,
-        (first, second): (u64, u64),
+        [first, second]: [u64; 2],
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> TableError {
         let file = self.name().to_owned();
@@ -189,6 +205,16 @@ impl Table {
         self.report
     }
 
+    /// How many keys its rows have each, those that are missing counted: one for each rule to match by.
+    pub fn keys_of_row(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// The rules to match by, as the output names them, and what each made of the rows.
+    pub fn rules(&self) -> impl Iterator<Item = (&str, RuleReport)> {
+        self.rules.iter().map(String::as_str).zip(self.of_rules.iter().copied())
+    }
+
     /// This table with the counts that whoever took its keys has found.
     #[must_use]
     pub fn with_counts(self, items: u64, duplicates: u64) -> Self {
@@ -196,13 +222,18 @@ impl Table {
         Table { report, ..self }
     }
 
-    /// The error for two rows with the same key, which says where they are.
+    /// The error for two keys that are the same, which says where their rows are.
     pub fn duplicate(
         &self,
         (first, second): (u64, u64),
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> TableError {
-        self.input.duplicate((first, second), on_progress)
+        self.input.duplicate([first, second].map(|key| self.row_of(key)), on_progress)
+    }
+
+    /// The row of a key.
+    fn row_of(&self, key: u64) -> u64 {
+        key / self.rules.len().max(1) as u64
     }
 
     pub(crate) fn input(&self) -> &Input {
@@ -220,7 +251,7 @@ impl Table {
     }
 
     /// This table, whose matching rows get one more column: their match numbers, in the order of the
-    /// rows.
+    /// matching keys.
     #[must_use]
     pub fn with_numbers(self, numbers: Option<Vec<u64>>) -> Self {
         Table { numbers, ..self }
@@ -240,7 +271,8 @@ impl Table {
         (self.columns.len() + 1..).zip(names.map(String::as_str))
     }
 
-    /// Second pass: the matching rows, in the input's order and format.
+    /// Second pass: the matching rows, in the input's order and format. With several rules to match by, `rows` are the
+    /// matching keys, and the output says by which rule a row matches.
     ///
     /// For a text file, `out` gets the header and the records byte for byte, not compressed. A last row
     /// without a line end gets the line end of the first line. Empty lines are not rows. For a columnar file,
@@ -297,7 +329,7 @@ impl Table {
             Carried::Values(columns) => {
                 let mut sums = Vec::with_capacity(columns.len());
                 for (part, numbers) in columns.into_iter().enumerate() {
-                    match summed(items, &numbers) {
+                    match summed(items, &numbers, self.rules.len()) {
                         Ok(column) => sums.push(column),
                         Err(row) => {
                             let place = self.input().place_of(row, on_progress)?;
@@ -308,32 +340,38 @@ impl Table {
                 }
                 Ok(Attached::Values(sums))
             }
-            Carried::Payloads { width, text, ends } => match blocks(items, width, &text, &ends) {
-                Ok(blocks) => Ok(Attached::Payloads { blocks, width }),
-                Err((first, second)) => {
-                    let first = self.input().place_of(first, on_progress)?;
-                    let second = self.input().place_of(second, on_progress)?;
-                    Err(TableError::PayloadsDiffer { file, first, second })
+            Carried::Payloads { width, text, ends } => {
+                match blocks(items, width, (&text, &ends), self.rules.len()) {
+                    Ok(blocks) => Ok(Attached::Payloads { blocks, width }),
+                    Err((first, second)) => {
+                        let first = self.input().place_of(first, on_progress)?;
+                        let second = self.input().place_of(second, on_progress)?;
+                        Err(TableError::PayloadsDiffer { file, first, second })
+                    }
                 }
-            },
+            }
         }
     }
-    fn chosen<'a>(&'a self, rows: RowSet<'a>) -> Result<Chosen<'a>, TableError> {
+
+    fn chosen<'a>(&'a self, keys: RowSet<'a>) -> Result<Chosen<'a>, TableError> {
         let there = self.report.rows;
         let added = self.added();
-        match rows.last() {
+        match keys.last().map(|key| self.row_of(key)) {
             Some(row) if row >= there => Err(TableError::NoSuchRow { row, rows: there }),
-            _ if !added.fits(rows.len()) => Err(TableError::Numbers { rows: rows.len() }),
-            _ => Ok(Chosen { rows, added, threads: self.threads }),
+            _ if !added.fits(keys.len()) => Err(TableError::Numbers { rows: keys.len() }),
+            _ => Ok(Chosen { keys, rules: self.rules.len(), added, threads: self.threads }),
         }
     }
 
     fn added(&self) -> Added<'_> {
-        Added { payload: self.payload.as_ref(), numbers: self.numbers.as_deref() }
+        let rules = Some(&self.rules[..]).filter(|rules| rules.len() > 1);
+        Added { payload: self.payload.as_ref(), rules, numbers: self.numbers.as_deref() }
     }
 }
 
 #[cfg(test)]
 mod dialect_tests;
+#[cfg(test)]
+mod rules_tests;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use vesica_encode::items::{Encoding, Items, Width};
 
-use crate::{Input, KeySpec, Progress, Request, Table, TableError};
+use crate::{Input, KeySpec, MatchRule, Progress, Request, Table, TableError};
 
 pub(crate) const NARROW: Encoding = Encoding::Digest(Width::Digest128);
 
@@ -14,6 +14,12 @@ pub(crate) fn go(_: Progress) -> ControlFlow<()> {
 
 pub(crate) fn request(keys: &[&str]) -> Request {
     Request::new(keys.iter().map(|key| key.parse::<KeySpec>().unwrap()).collect(), NARROW)
+}
+
+/// A request for several keys.
+pub(crate) fn matching(rules: &[&str]) -> Request {
+    let rules: Vec<MatchRule> = rules.iter().map(|rule| MatchRule::parse(rule).unwrap()).collect();
+    Request::matching(rules.into(), NARROW)
 }
 
 pub(crate) fn input(bytes: &[u8]) -> Result<Input, TableError> {

@@ -156,6 +156,9 @@ class PairReadOptions(TypedDict, total=False):
 class PartyOptions(RunOptions, ReadOptions, total=False):
     """Options of one of two parties, and how it meets the other."""
 
+    match: str | Sequence[str] | None
+    """Several keys in their order, instead of ``key``."""
+
     listen: str | None
     """Wait for the partner at ``"HOST:PORT"``, or at ``":PORT"`` of every IPv4 address here."""
     connect: str | None
@@ -186,6 +189,9 @@ class PartyOptions(RunOptions, ReadOptions, total=False):
 
 class LocalOptions(RunOptions, PairReadOptions, total=False):
     """What :func:`vesica.local` takes besides tables and their key."""
+
+    match: str | Sequence[str] | None
+    """Several keys in their order, instead of ``key``."""
 
 
 READ: dict[str, Any] = {"delimiter": None, "encoding": None, "header": True}

@@ -13,7 +13,7 @@ from . import _internal
 from ._options import PARTNER, READ, LocalOptions, PartyOptions, RunOptions, filled
 from ._progress import listener
 from ._report import Report
-from ._run_file import taken
+from ._run_file import Specs, taken
 from ._tables import adapt
 from .errors import usage
 
@@ -28,14 +28,19 @@ Keys = str | Sequence[str]
 PairKeys = str | tuple[str, str] | list[str | tuple[str, str]]
 
 
-def _specs(key: Keys) -> list[str]:
-    return [key] if isinstance(key, str) else list(key)
+def _specs(key: Keys | None, match: Keys | None) -> Specs:
+    if (key is None) == (match is None):
+        raise usage("a table needs a key", "give either key, or match for several keys in order")
+    specs = match if key is None else key
+    return key is None, [specs] if isinstance(specs, str) else list(specs or [])
 
 
-def _pair_specs(key: PairKeys) -> list[str]:
+def _pair_specs(key: PairKeys | None, match: Keys | None) -> Specs:
     """``MINE=THEIRS[:RULE]`` for each key column; a tuple is one pair of columns."""
+    if key is None:
+        return _specs(None, match)
     keys = key if isinstance(key, list) else [key]
-    return [one if isinstance(one, str) else "=".join(one) for one in keys]
+    return _specs([one if isinstance(one, str) else "=".join(one) for one in keys], match)
 
 
 class _Call:
@@ -47,6 +52,7 @@ class _Call:
         self._report = rest.pop("report", None)
         self._events, self._progress = rest.pop("events", None), rest.pop("progress", False)
         self._cancel = rest.pop("cancel", None)
+        rest.pop("match", None)
         self.partner = {name: rest.pop(name, value) for name, value in PARTNER.items()} if partner else {}
         self._one_value = isinstance(rest.get("value"), str)
         self.options = filled(rest)
@@ -110,7 +116,7 @@ class _Call:
 def receive(
     table: StrPath,
     *,
-    key: Keys,
+    key: Keys | None = ...,
     output: StrPath,
     row_numbers: Literal[False] = ...,
     result: Literal["rows"] = ...,
@@ -120,7 +126,7 @@ def receive(
 def receive(
     table: Any,
     *,
-    key: Keys,
+    key: Keys | None = ...,
     output: None = ...,
     row_numbers: Literal[True],
     result: Literal["rows"] = ...,
@@ -130,7 +136,7 @@ def receive(
 def receive(
     table: T,
     *,
-    key: Keys,
+    key: Keys | None = ...,
     output: None = ...,
     row_numbers: Literal[False] = ...,
     result: Literal["rows"] = ...,
@@ -140,7 +146,7 @@ def receive(
 def receive(
     table: Any,
     *,
-    key: Keys,
+    key: Keys | None = ...,
     output: StrPath,
     row_numbers: Literal[False] = ...,
     result: Literal["rows"] = ...,
@@ -150,7 +156,7 @@ def receive(
 def receive(
     table: Any,
     *,
-    key: Keys,
+    key: Keys | None = ...,
     output: StrPath | None = ...,
     row_numbers: Literal[False] = ...,
     result: Literal["count"],
@@ -160,7 +166,7 @@ def receive(
 def receive(
     table: Any,
     *,
-    key: Keys,
+    key: Keys | None = ...,
     output: StrPath | None = ...,
     row_numbers: Literal[False] = ...,
     result: Literal["sum"],
@@ -169,7 +175,7 @@ def receive(
 def receive(
     table: Any,
     *,
-    key: Keys,
+    key: Keys | None = None,
     output: StrPath | None = None,
     row_numbers: bool = False,
     result: Literal["rows", "count", "sum"] = "rows",
@@ -184,6 +190,8 @@ def receive(
             CSV, Parquet or Arrow IPC.
         key: ``"COLUMN"`` or ``"COLUMN:RULE"``; a list of them for a composite key. Rules are ``raw``, ``text``,
             ``email``, ``email-uid2``, ``email-meta``, ``phone``, ``phone:CC``, ``ip``, ``date``, ``int``, ``sha256``.
+        match: Instead of ``key`` several keys, in their order: rules such as ``"Email:email"`` or ``"Last:text + Born:date"``.
+            A row matches by the first rule that hits, and column ``matched_by`` says which.
         output: A file for the rows, in the table's format; needed if the table is a path.
         row_numbers: Return the numbers of the rows, counted from 0, instead of the rows.
         result: ``"rows"``, or ``"count"`` for how many keys match, or ``"sum"`` for sums of the sender's columns ``value``
@@ -221,7 +229,7 @@ def receive(
     Raises:
         VesicaError: One class for each kind of failure.
     """
-    given, specs = taken("receive", {**options, "result": result}, _specs(key))
+    given, specs = taken("receive", {**options, "result": result}, _specs(key, options.get("match")))
     call = _Call(given, True)
     call.numbered(row_numbers)
     answer = call.answer(row_numbers)
@@ -234,7 +242,7 @@ def receive(
 def send(
     table: Any,
     *,
-    key: Keys,
+    key: Keys | None = None,
     output: StrPath | None = None,
     row_numbers: bool = False,
     result: Literal["rows", "count", "sum"] = "rows",
@@ -252,7 +260,7 @@ def send(
     Raises:
         VesicaError: One class for each kind of failure.
     """
-    given, specs = taken("send", {**options, "result": result}, _specs(key))
+    given, specs = taken("send", {**options, "result": result}, _specs(key, options.get("match")))
     call = _Call(given, True)
     learns = call.options["learns"] == "both" or call.options["at_least"] is not None
     answer = call.answer(row_numbers)
@@ -295,7 +303,7 @@ def local(
     receiver: StrPath,
     sender: Any,
     *,
-    key: PairKeys,
+    key: PairKeys | None = ...,
     output: StrPath,
     row_numbers: Literal[False] = ...,
     result: Literal["rows"] = ...,
@@ -306,7 +314,7 @@ def local(
     receiver: Any,
     sender: Any,
     *,
-    key: PairKeys,
+    key: PairKeys | None = ...,
     output: None = ...,
     row_numbers: Literal[True],
     result: Literal["rows"] = ...,
@@ -317,7 +325,7 @@ def local(
     receiver: T,
     sender: Any,
     *,
-    key: PairKeys,
+    key: PairKeys | None = ...,
     output: None = ...,
     row_numbers: Literal[False] = ...,
     result: Literal["rows"] = ...,
@@ -328,7 +336,7 @@ def local(
     receiver: Any,
     sender: Any,
     *,
-    key: PairKeys,
+    key: PairKeys | None = ...,
     output: StrPath,
     row_numbers: Literal[False] = ...,
     result: Literal["rows"] = ...,
@@ -339,7 +347,7 @@ def local(
     receiver: Any,
     sender: Any,
     *,
-    key: PairKeys,
+    key: PairKeys | None = ...,
     output: StrPath | None = ...,
     row_numbers: Literal[False] = ...,
     result: Literal["count"],
@@ -350,7 +358,7 @@ def local(
     receiver: Any,
     sender: Any,
     *,
-    key: PairKeys,
+    key: PairKeys | None = ...,
     output: StrPath | None = ...,
     row_numbers: Literal[False] = ...,
     result: Literal["sum"],
@@ -360,7 +368,7 @@ def local(
     receiver: Any,
     sender: Any,
     *,
-    key: PairKeys,
+    key: PairKeys | None = None,
     output: StrPath | None = None,
     row_numbers: bool = False,
     result: Literal["rows", "count", "sum"] = "rows",
@@ -373,6 +381,7 @@ def local(
         sender: The other table.
         key: ``"COLUMN"`` or ``"COLUMN:RULE"``, or a tuple ``("MINE", "THEIRS")`` or ``("MINE", "THEIRS:RULE")`` where
             the names differ; a list of these for a composite key.
+        match: As for :func:`receive`, with ``"MINE=THEIRS:RULE"`` where the names differ.
         output: As for :func:`receive`.
         row_numbers: As for :func:`receive`.
         result: As for :func:`receive`.
@@ -385,7 +394,7 @@ def local(
     Raises:
         VesicaError: One class for each kind of failure.
     """
-    call, specs = _Call({**options, "result": result}, False), _pair_specs(key)
+    call, specs = _Call({**options, "result": result}, False), _pair_specs(key, options.get("match"))
     columns = _internal.pair_columns(specs)
     call.numbered(row_numbers)
     taken = call.answer(row_numbers)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any
 
 from . import _internal
 from .errors import usage
 
+Specs = tuple[bool, list[str]]
+"""Whether there are rules to match by (``match``) and not the columns of one key (``key``), and their texts."""
+
 _WHERE = ("listen", "connect", "via", "via_key", "run")
 _LISTS = ("value", "payload", "via", "via_key")
 
 
-def taken(command: str, options: Any, specs: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
+def taken(command: str, options: Any, specs: Specs) -> tuple[dict[str, Any], Specs]:
     """The options and keys of a call, with those of the run file that it names."""
     given = dict(options)
     path = given.pop("run_file", None)
     if path is None:
-        return given, list(specs)
+        return given, specs
     keys, agreed, meeting, mine = _internal.run_file(os.fspath(path), command, specs)
     # The calls always pass the result.
     if given.get("result") == "rows":
@@ -50,7 +52,7 @@ def taken(command: str, options: Any, specs: Sequence[str]) -> tuple[dict[str, A
                 "name the other identity with identity, or ask the partner for a file for this one",
             )
     given.setdefault("result", "rows")
-    return given, keys
+    return given, (specs[0], keys)
 
 
 def _add(given: dict[str, Any], name: str, value: Any) -> None:

@@ -36,17 +36,19 @@ def row_numbers(outcome: _internal.Outcome) -> array[int]:
     return rows
 
 
-def added(outcome: _internal.Outcome, columns: Sequence[Any]) -> dict[str, list[str | None] | array[int]]:
-    """The sender's columns and the match numbers, if they were agreed, under names that no column has."""
-    new: dict[str, list[str | None] | array[int]] = {}
+def added(outcome: _internal.Outcome, columns: Sequence[Any]) -> dict[str, Sequence[str | None] | array[int]]:
+    """The sender's columns, the rules and the match numbers, if they were agreed, under names that no column has."""
+    new: dict[str, Sequence[str | None] | array[int]] = {}
 
-    def add(name: str, ending: str, values: list[str | None] | array[int]) -> None:
+    def add(name: str, ending: str, values: Sequence[str | None] | array[int]) -> None:
         marked = name + ending
         names = [name, marked, *(f"{marked}_{number}" for number in range(2, len(columns) + len(new) + 3))]
         new[next(name for name in names if name not in columns and name not in new)] = values
 
     for name, texts in outcome.payload or []:
         add(name, "_partner", texts)
+    if outcome.matched_by is not None:
+        add("matched_by", "", outcome.matched_by)
     if outcome.numbers is not None:
         numbers = array("q")
         numbers.frombytes(outcome.numbers)

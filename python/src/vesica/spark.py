@@ -202,7 +202,7 @@ class _Run:
         return type(self.spark).__module__.startswith("pyspark.sql.connect")
 
     def _key_columns(self) -> tasks.KeyColumns:
-        names, columns = _internal.key_columns(self.specs), list(self.df.columns)
+        names, columns = _internal.key_columns((False, self.specs)), list(self.df.columns)
         for name in names:
             if columns.count(name) != 1:
                 how = "has no column" if name not in columns else "has more than one column"

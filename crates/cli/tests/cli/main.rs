@@ -17,6 +17,7 @@ mod faults;
 mod floors;
 mod forms;
 mod main_job;
+mod match_rules;
 mod meeting;
 mod memory;
 mod outputs;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::digest::{Batch, digest_batch, digest_blocks};
 use super::store::{Records, Store, on_store, row_number};
-use super::{Encoding, Items, ItemsError, KeyEncoder, OnDuplicates, Width};
+use super::{Encoding, Items, ItemsError, KeyEncoder, KeyKind, OnDuplicates, Width};
 
 /// Most keys of one call of the hash.
 const BATCH_KEYS: usize = 1024;
@@ -25,14 +25,14 @@ pub struct ShortKey {
 
 impl ShortKey {
     /// The offset of the part in a block, behind the arity and the length.
-    pub const AT: usize = KeyEncoder::head_of_one(0).len();
+    pub const AT: usize = KeyKind::ONE_PART.head_of_one(0).len();
     /// Most bytes of a part.
     pub const LONGEST: usize = 64 - ShortKey::AT;
     /// Most keys of one call.
     pub const BATCH: usize = 64;
 }
 
-/// Collects at most one key for each row.
+/// Collects at most one key for each row. Where rows have several keys, it is told numbers of keys instead of rows.
 pub struct ItemsBuilder {
     encoding: Encoding,
     store: Store,
@@ -59,13 +59,6 @@ impl ItemsBuilder {
         Ok(ItemsBuilder { encoding, store, keys, ends: Vec::new(), rows: Vec::new(), digests })
     }
 
-    /// A builder for keys of that many parts, as [`ItemsBuilder::key`] writes them.
-    pub fn with_arity(mut self, arity: usize) -> Result<Self, ItemsError> {
-        self.flush();
-        self.keys = KeyEncoder::new(arity)?;
-        Ok(self)
-    }
-
     /// The encoding of the items.
     pub fn encoding(&self) -> Encoding {
         self.encoding
@@ -83,10 +76,16 @@ impl ItemsBuilder {
         Ok(())
     }
 
-    /// The encoder for the next key, which [`ItemsBuilder::push_key`] then takes. This avoids a copy.
+    /// The encoder for the next key, of this kind, which [`ItemsBuilder::push_key`] then takes. This avoids a copy.
     #[inline]
-    pub fn key(&mut self) -> &mut KeyEncoder {
+    pub fn key(&mut self, kind: KeyKind) -> &mut KeyEncoder {
+        self.keys.begin(kind);
         &mut self.keys
+    }
+
+    /// The bytes of the key that was written to [`ItemsBuilder::key`].
+    pub fn written(&self) -> Result<&[u8], ItemsError> {
+        self.keys.canonical()
     }
 
     /// Adds the key that was written to [`ItemsBuilder::key`], as the key of a row.
@@ -102,15 +101,20 @@ impl ItemsBuilder {
         Ok(())
     }
 
-    /// Adds keys of one part each, without a copy. Block i holds the part of key i from byte [`ShortKey::AT`]
-    /// on and zeros elsewhere; this function writes the bytes before the part. The items are the same as by
-    /// [`push`](Self::push).
+    /// Adds keys of one part each and of this kind, without a copy. Block i holds the part of key i from byte
+    /// [`ShortKey::AT`] on and zeros elsewhere; this function writes the bytes before the part. The items are the same as
+    /// by [`push`](Self::push).
     ///
     /// # Panics
     /// If the numbers of blocks and keys differ, or there are more than [`ShortKey::BATCH`].
-    pub fn push_short(&mut self, keys: &[ShortKey], blocks: &mut [[u8; 64]]) -> Result<(), ItemsError> {
+    pub fn push_short(
+        &mut self,
+        kind: KeyKind,
+        keys: &[ShortKey],
+        blocks: &mut [[u8; 64]],
+    ) -> Result<(), ItemsError> {
         assert!(keys.len() == blocks.len() && keys.len() <= ShortKey::BATCH, "a block a key");
-        if self.keys.arity() != 1 {
+        if kind.arity != 1 {
             return Err(ItemsError::KeyParts { parts: 1 });
         }
         let (mut rows, mut lengths) = ([0; ShortKey::BATCH], [0; ShortKey::BATCH]);
@@ -121,7 +125,7 @@ impl ItemsBuilder {
             rows[i] = row_number(key.row)?;
             lengths[i] = u32::from(key.length) + ShortKey::AT as u32;
             if let Some(head) = block.first_chunk_mut() {
-                *head = KeyEncoder::head_of_one(key.length);
+                *head = kind.head_of_one(key.length);
             }
         }
         let (rows, lengths) = (&rows[..keys.len()], &lengths[..keys.len()]);

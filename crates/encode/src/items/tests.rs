@@ -60,23 +60,24 @@ fn digests_keep_their_bytes() {
 #[test]
 fn keys_written_in_place_are_keys_pushed() {
     let encoding = Encoding::Digest(Width::Digest128);
-    let mut rng = StdRng::seed_from_u64(4);
+    let (two, mut rng) = (KeyKind::only(2).unwrap(), StdRng::seed_from_u64(4));
     // More than one batch, by number and by bytes.
     for longest in [4, 300] {
-        let mut written = ItemsBuilder::new(encoding, 0).unwrap().with_arity(2).unwrap();
+        let mut written = ItemsBuilder::new(encoding, 0).unwrap();
         let mut pushed = ItemsBuilder::new(encoding, 0).unwrap();
         for row in 0..3000 {
             let parts = [0, 1].map(|_| vec![rng.random::<u8>(); rng.random_range(0..longest)]);
             let mut key = KeyEncoder::new(2).unwrap();
             parts.iter().for_each(|part| key.part(part).unwrap());
             // Some keys are begun and given up, and some come from elsewhere.
-            written.key().part(b"given up").unwrap();
+            written.key(two).part(b"given up").unwrap();
             if row % 7 == 0 {
                 written.push(row, key.canonical().unwrap()).unwrap();
             } else {
-                written.key().clear();
+                written.key(two);
                 assert!(written.push_key(row).is_err(), "a key without its parts");
-                parts.iter().for_each(|part| written.key().part(part).unwrap());
+                let encoder = written.key(two);
+                parts.iter().for_each(|part| encoder.part(part).unwrap());
                 written.push_key(row).unwrap();
             }
             pushed.push(row, key.canonical().unwrap()).unwrap();
@@ -90,7 +91,8 @@ fn keys_written_in_place_are_keys_pushed() {
 #[test]
 fn short_keys_in_blocks_are_keys_pushed() {
     let mut rng = StdRng::seed_from_u64(9);
-    for width in WIDTHS {
+    let kinds = [KeyKind::ONE_PART, KeyKind::of_several(3, 1).unwrap()];
+    for (width, kind) in WIDTHS.into_iter().flat_map(|width| kinds.map(|kind| (width, kind))) {
         let builder = || ItemsBuilder::new(Encoding::Digest(width), 0).unwrap();
         let (mut short, mut pushed) = (builder(), builder());
         let mut row = 0;
@@ -101,12 +103,13 @@ fn short_keys_in_blocks_are_keys_pushed() {
                 let part = &mut block[ShortKey::AT..][..length];
                 rng.fill(part);
                 let mut key = KeyEncoder::new(1).unwrap();
+                key.begin(kind);
                 key.part(part).unwrap();
                 pushed.push(row, key.canonical().unwrap()).unwrap();
                 keys.push(ShortKey { row, length: length as u8 });
                 row += 1;
             }
-            short.push_short(&keys, &mut blocks).unwrap();
+            short.push_short(kind, &keys, &mut blocks).unwrap();
         }
         let [short, pushed] = [short, pushed].map(|builder| builder.build(OnDuplicates::All).unwrap());
         assert!(short.len() > 1000 && short.digests().eq(pushed.digests()));
@@ -117,15 +120,38 @@ fn short_keys_in_blocks_are_keys_pushed() {
 #[test]
 fn short_keys_that_are_none_are_refused() {
     let digests = Encoding::Digest(Width::Digest128);
-    let push = |builder: Result<ItemsBuilder, ItemsError>, row, length| {
-        builder.unwrap().push_short(&[ShortKey { row, length }], &mut [[0; 64]]).unwrap_err()
+    let push_as = |kind, builder: Result<ItemsBuilder, ItemsError>, row, length| {
+        builder.unwrap().push_short(kind, &[ShortKey { row, length }], &mut [[0; 64]]).unwrap_err()
     };
+    let push = |builder, row, length| push_as(KeyKind::ONE_PART, builder, row, length);
     let longer = ShortKey::LONGEST as u8 + 1;
     assert_eq!(push(ItemsBuilder::new(digests, 0), 0, longer), ItemsError::PartTooLong);
     assert_eq!(push(ItemsBuilder::new(digests, 0), u32::MAX.into(), 1), ItemsError::TooManyRows);
-    let two = ItemsBuilder::new(digests, 0).unwrap().with_arity(2);
-    assert_eq!(push(two, 0, 1), ItemsError::KeyParts { parts: 1 });
+    let two = push_as(KeyKind::only(2).unwrap(), ItemsBuilder::new(digests, 0), 0, 1);
+    assert_eq!(two, ItemsError::KeyParts { parts: 1 });
     assert_eq!(push(ItemsBuilder::new(Encoding::Native { sigma: 8 }, 0), 0, 1), ItemsError::WrongEncoding);
+}
+
+#[test]
+fn keys_of_different_kinds_never_meet() {
+    let mut written = std::collections::BTreeSet::new();
+    let kinds = (0..KeyKind::MOST).flat_map(|which| (1..=2).map(move |parts| (which, parts)));
+    let all = kinds.map(|(which, parts)| (KeyKind::of_several(which, parts).unwrap(), parts));
+    for (kind, parts) in all {
+        let mut key = KeyEncoder::new(1).unwrap();
+        key.begin(kind);
+        (0..parts).for_each(|_| key.part(b"same").unwrap());
+        assert!(written.insert(key.canonical().unwrap().to_vec()), "{kind:?}");
+        key.part(b"one more").unwrap();
+        assert!(key.canonical().is_err());
+    }
+    // The first kind writes what a key alone is.
+    let (first, alone) = (KeyKind::of_several(0, 1).unwrap(), KeyKind::only(1).unwrap());
+    assert_eq!(first, alone);
+    for (which, parts) in [(16, 1), (0, 0), (0, 16)] {
+        assert!(KeyKind::of_several(which, parts).is_err(), "{which} {parts}");
+    }
+    assert!(KeyKind::only(0).is_err() && KeyKind::only(256).is_err() && KeyKind::only(255).is_ok());
 }
 
 #[test]

@@ -107,11 +107,11 @@ fn values_that_cannot_be_summed_are_errors_with_their_place() {
     // A row without a key carries nothing.
     assert_eq!(sums(b"k,cents\n,secret\na,1\n", &values(&["cents"])), [[1]]);
     let skip = Request { on_invalid: OnFault::Skip, ..values(&["cents"]) };
-    let skip = Request { keys: vec!["k:email".parse().unwrap()], ..skip };
+    let skip = Request { keys: request(&["k:email"]).keys, ..skip };
     assert_eq!(sums(b"k,cents\nno address,-5\na@b.c,1\n", &skip), [[1]]);
     assert!(refused(b"k,cents\nno address,5\na@b.c,-1\n", &skip).contains("line 3"));
     // Nor does one of whose key a part is empty.
-    let parts = Request { keys: vec!["k".parse().unwrap(), "l".parse().unwrap()], ..values(&["cents"]) };
+    let parts = Request { keys: request(&["k", "l"]).keys, ..values(&["cents"]) };
     assert_eq!(sums(b"k,l,cents\na,,secret\n,b,-1\na,b,4\n", &parts), [[4]]);
 }
 
@@ -178,7 +178,7 @@ fn payloads_beyond_the_bound_are_errors_with_their_place() {
     assert!(error.contains("line 4: the payload takes 11 bytes and `--payload-bytes` allows 10"), "{error}");
     assert!(!error.contains("Winter"), "{error}");
     let skip = Request { on_invalid: OnFault::Skip, ..payload(&["city"], 6) };
-    let skip = Request { keys: vec!["k:email".parse().unwrap()], ..skip };
+    let skip = Request { keys: request(&["k:email"]).keys, ..skip };
     assert_eq!(fields(b"k,city\nno address,far too long\na@b.c,Bern\n", &skip), [[Some("Bern".to_owned())]]);
     let error = refused(b"k,city\na,\xff\n", &payload(&["city"], 10));
     assert!(error.contains("line 2, column `city`: the value is not text"), "{error}");

@@ -131,19 +131,19 @@ pub(super) fn select(
         let names = chosen.added.names(&csv.names);
         lines.record(csv.records.verbatim(), names.iter().map(String::as_str))?;
     }
-    let mut wanted = chosen.rows.ascending();
+    let mut wanted = chosen.ascending();
     let mut row = pieces::select(cuts, &mut csv, (chosen, &mut wanted), &mut lines).map_err(or_changed)?;
     loop {
         if csv.records.read_block() {
             let end = row + csv.records.block_rows() as u64;
-            while let Some((at, wanted)) = wanted.next_below(end) {
-                let record = csv.records.block_record((wanted - row) as usize);
-                lines.record(record, chosen.added.texts(at))?;
+            while let Some(wanted) = wanted.next_below(end) {
+                let record = csv.records.block_record((wanted.row - row) as usize);
+                lines.record(record, chosen.added.texts(wanted))?;
             }
             row = end;
         } else if csv.read_row().map_err(or_changed)? {
-            if let Some((at, _)) = wanted.next_below(row + 1) {
-                lines.record(csv.records.verbatim(), chosen.added.texts(at))?;
+            if let Some(wanted) = wanted.next_below(row + 1) {
+                lines.record(csv.records.verbatim(), chosen.added.texts(wanted))?;
             }
             row += 1;
         } else {

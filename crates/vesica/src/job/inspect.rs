@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use vesica_channel::CancelToken;
-use vesica_table::{Dialect, Input, Inspection, KeySpec, Place};
+use vesica_table::{Dialect, Input, Inspection, MatchRules, Place};
 use vesica_text::{Audience, Text};
 
 use crate::words::error::{Error, RunPhase};
@@ -14,7 +14,7 @@ use crate::words::report::SCHEMA;
 /// Reads the table once and describes it and its keys; `-` is standard input.
 pub fn inspect(
     path: &Path,
-    keys: &[KeySpec],
+    keys: Option<&MatchRules>,
     dialect: Dialect,
     cancel: &CancelToken,
 ) -> Result<Inspection, Error> {
@@ -65,6 +65,16 @@ pub fn json(inspection: &Inspection) -> serde_json::Value {
                     },
                 })
                 .collect(),
+            match_rules: keys
+                .rules
+                .iter()
+                .map(|(rule, counts)| RuleForm {
+                    rule,
+                    keys: counts.keys,
+                    nulls: counts.nulls,
+                    invalid: counts.invalid,
+                })
+                .collect(),
             samples: &keys.samples,
         }),
     };
@@ -102,7 +112,18 @@ struct KeysForm<'a> {
     nulls: u64,
     invalid: u64,
     faults: Vec<FaultForm<'a>>,
+    /// Where there are several rules to match by.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    match_rules: Vec<RuleForm<'a>>,
     samples: &'a [Vec<String>],
+}
+
+#[derive(Serialize)]
+struct RuleForm<'a> {
+    rule: &'a str,
+    keys: u64,
+    nulls: u64,
+    invalid: u64,
 }
 
 #[derive(Serialize)]

@@ -68,6 +68,7 @@ pub(crate) fn counted(
     let table = table.with_counts(counts.items, counts.duplicates);
     let items = padded(counts.items as usize, settings)? as u64;
     reporter.read(table.report(), items, settings);
-    let (rows, plan) = (table.report().rows, keys.plan());
+    // A bit for each key.
+    let (rows, plan) = (table.report().rows * table.keys_of_row() as u64, keys.plan());
     Ok((table, OnDisk { keys, rows, items, plan }))
 }

@@ -10,7 +10,7 @@ use vesica_encode::items::{Items, Matches};
 use vesica_net::Options;
 use vesica_protocols::{Outcome, Role};
 use vesica_table::{
-    self as table, Dialect, Format, Input, InputDigest, KeySpec, Output, Packing, Request, RowSet, Table,
+    self as table, Dialect, Format, Input, InputDigest, MatchRules, Output, Packing, Request, RowSet, Table,
 };
 
 use crate::job::on_disk;
@@ -106,8 +106,8 @@ impl Job {
         rng: &mut dyn CryptoRng,
         connect: impl FnOnce(&Reporter<'_>, &[u8], &Options, &mut dyn CryptoRng) -> Result<Met, Error>,
     ) -> Result<RunResult, Error> {
-        let rules: Vec<String> = self.table.keys.iter().map(|key| key.rule.agreed()).collect();
-        let terms = prepare(self.role, &self.settings, &rules, &local)?;
+        let terms = prepare(self.role, &self.settings, &[self.table.keys.agreed()], &local)?;
+        self.check_keys()?;
         let file = self.output()?;
         let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
         // 1. The table is read before the partner is contacted.
@@ -141,6 +141,7 @@ impl Job {
             (None, Some(rows)) => RowSet::from(rows),
             (None, None) => return Ok(found),
         };
+        let keys_of_row = table.keys_of_row();
         // A caller that takes numbers of rows takes the payload too.
         let to_caller = file.is_none() && output == Destination::RowNumbers;
         let payload = if to_caller { None } else { found.payload.take() };
@@ -158,7 +159,19 @@ impl Job {
             }
             _ => {}
         }
-        Ok(found)
+        Ok(found.by_rows(keys_of_row))
+    }
+
+    /// Refuses several keys a row where a result would count such a row several times.
+    fn check_keys(&self) -> Result<(), Error> {
+        if self.table.keys.are_several() && self.settings.result.result != ResultChoice::Rows {
+            return Err(Error::usage(
+                "a count or a sum over several rules to match by (`[match]`) would take a row once for each of its keys that \
+                 match",
+                "give one `[match]`, or `[result rows]`",
+            ));
+        }
+        Ok(())
     }
 
     /// The output, checked: it can be written, and it is no protected file, such as the input.
@@ -189,7 +202,8 @@ pub(crate) fn converse(
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<RunResult, Error> {
-    let (items, memory) = (set.len(), set.memory(terms.role(), settings, reporter.rows()));
+    let keys = reporter.rows() * reporter.keys_of_row() as u64;
+    let (items, memory) = (set.len(), set.memory(terms.role(), settings, keys));
     let offer = LocalOffer { settings, terms, my_key: local.my_key, items, memory };
     let conversation = Conversation::agree(met, &offer, reporter)?;
     let in_parts = conversation.agreed().parts != Parts::ONE;
@@ -224,7 +238,7 @@ pub(crate) fn converse(
             let keys = KeySet::OnDisk(set, reporter);
             match play_parts(settings, conversation, keys, reporter, rng)?.1 {
                 Some(Selected::Bitmap { rows, items }) => {
-                    reporter.selected(items, rows.len());
+                    reporter.selected(items, &rows);
                     Ok(RunResult { selected: Some(rows), ..RunResult::default() })
                 }
                 _ => Ok(RunResult::default()),
@@ -298,7 +312,7 @@ impl Set {
         }
     }
 
-    /// What the run takes, if so many rows were read.
+    /// What the run takes, if so many rows were read, or keys where rows have several.
     fn memory(&self, role: Role, settings: &Settings, rows: u64) -> SideMemory {
         let result = settings.result.kind();
         match self {
@@ -345,7 +359,7 @@ fn open(
 
 fn read(
     (input, name): (Input, Option<&Path>),
-    keys: Vec<KeySpec>,
+    keys: MatchRules,
     (role, settings, budget): (Role, &Settings, Option<u64>),
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
@@ -371,6 +385,7 @@ fn read(
             (table, Keys::InMemory(items))
         }
     };
+    reporter.match_rules(&table);
     if let Some(digest) = digest {
         table.is_of(&digest).map_err(failed)?;
     }
@@ -396,7 +411,8 @@ fn in_memory(input: Input, request: &Request, reporter: &Reporter<'_>) -> Result
     let known = !matches!(input.format(), Format::Csv(Packing::Gzip | Packing::Zstd));
     let (usual, mut refused) = (Budget::usual().filter(|_| known), None);
     let begin = &mut |rows: usize| {
-        let needed = PROCESS_BYTES.saturating_add(TABLE_BYTES_PER_ROW.saturating_mul(rows as u64));
+        let keys = (rows as u64).saturating_mul(request.keys.count() as u64);
+        let needed = PROCESS_BYTES.saturating_add(TABLE_BYTES_PER_ROW.saturating_mul(keys));
         let short = usual.filter(|budget| !budget.allows(needed));
         refused = short.map(|budget| SessionError::TooLarge { needed, budget });
         if refused.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -429,6 +445,7 @@ mod tests {
     use rand::{SeedableRng, rngs::StdRng};
     use vesica_net::memory;
     use vesica_protocols::Payloads;
+    use vesica_table::KeySpec;
 
     use super::*;
     use crate::words::results::ResultOptions;
@@ -460,7 +477,7 @@ mod tests {
         let (settings, cancel) = (&Settings { result, ..Settings::default() }, &CancelToken::new());
         let table = TableArgs {
             input: input.into(),
-            keys: vec!["k".parse().unwrap()],
+            keys: vec!["k".parse::<KeySpec>().unwrap()].into(),
             dialect: Dialect::default(),
             output: Destination::Path(output.clone()),
             protected: Vec::new(),

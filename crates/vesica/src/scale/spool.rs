@@ -338,7 +338,7 @@ fn each_record(
 /// A set on disk whose size is known.
 pub(crate) struct OnDisk {
     pub(crate) keys: SpooledKeys,
-    /// Rows of the table.
+    /// Rows of the table, or keys where rows have several, those that are missing counted.
     pub(crate) rows: u64,
     /// The size of the set, padded.
     pub(crate) items: u64,

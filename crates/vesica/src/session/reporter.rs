@@ -14,7 +14,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_channel::{CancelToken, Digests, Meter, Traffic};
 use vesica_net::{Connection, NetEvent, PublicKey};
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role};
-use vesica_table::{Output, TableReport, shown_path};
+use vesica_table::{Output, RowSet, RuleReport, Table, TableReport, shown_path};
 use vesica_text::{Audience, Text, text};
 
 use crate::session::Agreed;
@@ -109,6 +109,7 @@ impl<'a> Reporter<'a> {
             parameters: BTreeMap::new(),
             learns: settings.learns.word(),
             sizes: report::Sizes::default(),
+            match_rules: Vec::new(),
             confirmed: false,
             matches: None,
             result: None,
@@ -299,6 +300,32 @@ impl<'a> Reporter<'a> {
         hints::of_options(settings).into_iter().for_each(|hint| self.keep(hint));
     }
 
+    /// What each of several rules made of the table's rows.
+    pub(crate) fn match_rules(&self, table: &Table) {
+        if table.keys_of_row() > 1 {
+            let counts = |(rule, RuleReport { keys, nulls, invalid }): (&str, RuleReport)| {
+                report::RuleCounts { rule: rule.to_owned(), keys, nulls, invalid, matching_rows: None }
+            };
+            self.state().report.match_rules = table.rules().map(counts).collect();
+        }
+    }
+
+    /// How many keys a row may have.
+    pub(crate) fn keys_of_row(&self) -> usize {
+        self.state().report.match_rules.len().max(1)
+    }
+
+    /// Counts the rows of these keys, which match: all of them, and those of each rule.
+    pub(super) fn matching_rows(&self, keys: RowSet<'_>) -> u64 {
+        let rules = self.keys_of_row();
+        let mut rows = vec![0; rules];
+        keys.by_first_key(rules).for_each(|found| rows[found.rule] += 1);
+        for (rule, rows) in self.state().report.match_rules.iter_mut().zip(&rows) {
+            rule.matching_rows = Some(*rows);
+        }
+        rows.iter().sum()
+    }
+
     /// A hint that the counts so far suggest, if there is one. Before the result is known, `matching` is none.
     fn hint(&self, matching: Option<u64>) {
         let hint = hints::of(&self.state().report.sizes, matching);
@@ -368,7 +395,8 @@ impl<'a> Reporter<'a> {
         if let Some(caveat) = parameters.caveat() {
             report.parameters.insert("caveat", caveat.into());
         }
-        report.result = Some(ResultReport::of(entry, &parameters, agreed.learns));
+        let several = report.match_rules.len() > 1;
+        report.result = Some(ResultReport::of(entry, &parameters, agreed.learns, several));
         report.sizes.peer_items = Some(agreed.sizes.of(agreed.role().other()) as u64);
         if entry.needs_allow_insecure() {
             report.security = "none";
@@ -437,10 +465,10 @@ impl<'a> Reporter<'a> {
 
     /// The run found this; nothing on a side that does not learn it. A count is `exact` without noise.
     pub(crate) fn found(&self, found: &RunResult, exact: bool) {
-        let counts = found
-            .matches
-            .as_ref()
-            .map(|m| MatchCounts { items: m.items() as u64, rows: m.rows().len() as u64 });
+        let counts = found.matches.as_ref().map(|matches| MatchCounts {
+            items: matches.items() as u64,
+            rows: self.matching_rows(RowSet::from(matches)),
+        });
         let undecodable = found.payload.as_ref().map(|payload| payload.undecodable() as u64);
         {
             let report = &mut self.state().report;

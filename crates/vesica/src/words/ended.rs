@@ -4,7 +4,7 @@ use std::fmt;
 
 use vesica_encode::items::Matches;
 use vesica_protocols::{Misuse, Outcome};
-use vesica_table::{PayloadRows, RowBitmap};
+use vesica_table::{MatchedRow, PayloadRows, RowBitmap, RowSet};
 
 use crate::words::error::Error;
 use crate::words::report::Report;
@@ -27,6 +27,8 @@ pub struct RunResult {
     pub matches: Option<Matches>,
     /// My matching rows, if my keys were on disk.
     pub selected: Option<RowBitmap>,
+    /// The rule by which each of my matching rows matches, counted from 0, if there are several rules and the rows go nowhere.
+    pub matched_by: Option<Vec<usize>>,
     /// The match numbers of my matching rows, in the order of the rows, if they were agreed.
     pub numbers: Option<Vec<u64>>,
     /// The sender's columns for my matching rows, if they were agreed and the rows go nowhere
@@ -59,6 +61,28 @@ impl RunResult {
             Outcome::AtLeast(reached) => answer(Answer::AtLeast(reached)),
             Outcome::Sums(sums) => answer(Answer::Sums(options.value.iter().cloned().zip(sums).collect())),
         })
+    }
+
+    /// This with numbers of rows in the place of those of keys, of which a row has so many.
+    pub(crate) fn by_rows(mut self, rules: usize) -> Self {
+        if rules < 2 {
+            return self;
+        }
+        if let Some(bitmap) = self.selected.take() {
+            let mut rows = RowBitmap::new(bitmap.room() / rules as u64);
+            RowSet::from(&bitmap).by_first_key(rules).for_each(|found| {
+                rows.insert(found.row);
+            });
+            self.selected = Some(rows);
+        }
+        let Some(matches) = self.matches.take() else { return self };
+        let found: Vec<MatchedRow> = RowSet::from(&matches).by_first_key(rules).collect();
+        let at: Vec<usize> = found.iter().map(|found| found.at).collect();
+        self.matches = Some(matches.with_rows(found.iter().map(|found| found.row).collect()));
+        self.matched_by = Some(found.iter().map(|found| found.rule).collect());
+        self.numbers = self.numbers.map(|numbers| at.iter().map(|at| numbers[*at]).collect());
+        self.payload = self.payload.map(|payload| payload.of_rows(&at));
+        self
     }
 }
 

@@ -66,6 +66,9 @@ pub struct Report {
     /// What the result is, what each side learns by the run, and the result itself if it is not rows. Known once the terms
     /// were agreed.
     pub result: Option<ResultReport>,
+    /// Where there are several rules to match by: each of them, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub match_rules: Vec<RuleCounts>,
     /// Hints that the counts suggest: all rows were left out, or nothing matches.
     #[serde(serialize_with = "shells")]
     pub hints: Vec<Text>,
@@ -192,6 +195,21 @@ pub struct Sizes {
     pub shown_items: Option<u64>,
     /// The size of the partner's set that I saw.
     pub peer_items: Option<u64>,
+}
+
+/// What a rule to match by made of my rows.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct RuleCounts {
+    /// The rule, with my columns.
+    pub rule: String,
+    /// Rows with a key of this rule.
+    pub keys: u64,
+    /// Rows without one.
+    pub nulls: u64,
+    /// Rows in which it is invalid.
+    pub invalid: u64,
+    /// Rows that match by this rule and by none before it, for a party that learns them.
+    pub matching_rows: Option<u64>,
 }
 
 /// The result's counts.

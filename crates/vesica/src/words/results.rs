@@ -216,8 +216,8 @@ pub struct SumReport {
 
 impl ResultReport {
     /// Of a run whose result is not known yet.
-    pub(crate) fn of(entry: &Entry, parameters: &Parameters, learns: Learns) -> Self {
-        let [receiver_learns, sender_learns] = learnt(entry, parameters, learns);
+    pub(crate) fn of(entry: &Entry, parameters: &Parameters, learns: Learns, several_keys: bool) -> Self {
+        let [receiver_learns, sender_learns] = learnt(entry, parameters, learns, several_keys);
         let kind = parameters.result.name().name();
         let (count, at_least, sums, undecodable_rows) = (None, None, None, None);
         ResultReport { kind, receiver_learns, sender_learns, count, at_least, sums, undecodable_rows }
@@ -239,10 +239,13 @@ impl ResultReport {
     }
 }
 
-/// What the receiver and the sender learn by a run.
-fn learnt(entry: &Entry, parameters: &Parameters, learns: Learns) -> [Vec<String>; 2] {
+/// What the receiver and the sender learn by a run. With several keys a row, it shows more of them than the output does.
+fn learnt(entry: &Entry, parameters: &Parameters, learns: Learns, several_keys: bool) -> [Vec<String>; 2] {
     let noisy = parameters.noise.is_some();
-    let which = "which of its own rows match".to_owned();
+    let which = match several_keys {
+        false => "which of its own rows match".to_owned(),
+        true => "which of its own rows match, by each rule and not only by the first that hits".to_owned(),
+    };
     let result = match parameters.result {
         ResultKind::Rows => which.clone(),
         ResultKind::Payload { .. } => {
@@ -349,7 +352,7 @@ mod tests {
     fn each_side_is_told_what_both_learn() {
         let entry = registry::find("vole").unwrap();
         let all = |result, min_matches, learns| {
-            learnt(entry, &Parameters { result, min_matches, ..Parameters::default() }, learns)
+            learnt(entry, &Parameters { result, min_matches, ..Parameters::default() }, learns, false)
         };
         let size = "the size of the partner's set, padding included";
         let [receiver, sender] = all(ResultKind::Rows, 0, Learns::Receiver);

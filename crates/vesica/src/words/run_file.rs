@@ -4,7 +4,8 @@
 //! {
 //!   "vesica_run": 1,
 //!   "role": "send",                              what its reader runs
-//!   "keys": ["email"],                           the rules of the keys, in order
+//!   "keys": ["email"],                           the rules of the key's columns, in order; with several rules to match by
+//!                                                "match": ["email", "text + date"] instead
 //!   "options": {"security": "malicious", …},     every agreed option that is given, as the command line names it
 //!   "partner": {"connect": "HOST:7400", "peer": "vesica-pub1-…", "mine": "vesica-pub1-…"}
 //! }
@@ -21,8 +22,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use vesica_net::{Address, PublicKey};
 use vesica_protocols::Role;
-use vesica_table::{KeySpec, Rule, shown_path};
-use vesica_text::text;
+use vesica_table::{KeySpec, MatchRule, MatchRules, Rule, shown_path};
+use vesica_text::{Text, text};
 
 use crate::words::error::Error;
 use crate::words::options::{Value, agreed_options};
@@ -34,6 +35,9 @@ const VERSION: u32 = 1;
 
 /// The most bytes of a run file.
 pub const MOST_BYTES: u64 = 1 << 16;
+
+/// Between the columns of a rule.
+const PLUS: &str = " + ";
 
 /// In the place of a machine's name that is not known.
 const HOST: &str = "HOST";
@@ -52,8 +56,12 @@ const REMEDY: &str =
 pub struct RunFile {
     vesica_run: u32,
     role: String,
-    /// The rules of the keys, in order.
-    pub keys: Vec<String>,
+    /// The rules of the columns of the only key, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    keys: Vec<String>,
+    /// The rules to match by, in order, if there are several.
+    #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
+    several: Vec<String>,
     options: BTreeMap<String, Value>,
     /// How its reader meets its writer.
     pub partner: Meeting,
@@ -129,11 +137,17 @@ fn command(role: Role) -> &'static str {
 
 impl RunFile {
     /// For the partner of a side with this role, these settings and rules.
-    pub fn for_partner(role: Role, settings: &Settings, rules: Vec<String>, partner: Meeting) -> Self {
+    pub fn for_partner(role: Role, settings: &Settings, rules: &MatchRules, partner: Meeting) -> Self {
         let given = agreed_options()
             .filter_map(|(option, term)| Some((option.name.to_owned(), (term.value)(settings)?)));
         let options = given.collect();
-        RunFile { vesica_run: VERSION, role: command(role.other()).to_owned(), keys: rules, options, partner }
+        let of_rule = |rule: &MatchRule| rule.columns().iter().map(rule_of).collect::<Vec<_>>().join(PLUS);
+        let (keys, several) = match rules.are_several() {
+            true => (Vec::new(), rules.iter().map(of_rule).collect()),
+            false => (rules.columns().map(rule_of).collect(), Vec::new()),
+        };
+        let role = command(role.other()).to_owned();
+        RunFile { vesica_run: VERSION, role, keys, several, options, partner }
     }
 
     /// Reads the one at this path.
@@ -182,9 +196,12 @@ impl RunFile {
         let mut keys = [peer, mine].into_iter().flatten().chain(via_key);
         match () {
             () if ![Role::Receiver, Role::Sender].map(command).contains(&&*self.role) => Some("a role"),
-            () if !self.keys.iter().all(|rule| Rule::ALL.iter().any(|known| known.name() == rule)) => {
+            () if !(self.key_rules().iter().flat_map(|rule| rule.split(PLUS)))
+                .all(|rule| Rule::ALL.iter().any(|known| known.name() == rule)) =>
+            {
                 Some("a rule of a key")
             }
+            () if !self.keys.is_empty() && !self.several.is_empty() => Some("a key beside rules to match by"),
             // Never `@FILE`: that would be a file of the reader's.
             () if !keys.all(|key| key.parse::<PublicKey>().is_ok()) => Some("a public key"),
             () if places
@@ -226,38 +243,73 @@ impl RunFile {
         }
     }
 
+    /// The option by which its reader names the columns of its keys: `key`, or `match` for several.
+    pub fn key_option(&self) -> &'static str {
+        if self.several.is_empty() { "key" } else { "match" }
+    }
+
+    /// The rule of each of these options, in order.
+    pub fn key_rules(&self) -> &[String] {
+        if self.several.is_empty() { &self.keys } else { &self.several }
+    }
+
     /// The key columns of its reader, which are given with or without their rules, under the file's rules.
     ///
     /// # Errors
     /// If there are more or fewer than in the file, or one has another rule.
     pub fn keys_of(&self, given: &[String]) -> Result<Vec<String>, Error> {
-        let rules = &self.keys;
+        let (rules, option) = (self.key_rules(), self.key_option());
         let all = rules.join(", ");
-        if given.len() != rules.len() {
-            return Err(Error::usage(
-                text!(
-                    "the run file has {} key columns ({}), and `[key]` is given {} times",
-                    rules.len(),
-                    &all,
-                    given.len()
+        let wrong_number = |given: usize| {
+            let option = Text::option(option);
+            let message = text!(
+                "the run file has {} rules for `{}` ({}), and {} are given",
+                rules.len(),
+                &option,
+                &all,
+                given
+            );
+            let remedy = match self.several.is_empty() {
+                true => text!("give `[key COLUMN]` once for each of these, in this order: {}", &all),
+                false => text!(
+                    "give `[match COLUMN]` once for each of these, in this order, several columns as COLUMN + COLUMN: {}",
+                    &all
                 ),
-                text!("give `[key COLUMN]` once for each of these, in this order: {}", all),
-            ));
+            };
+            Error::usage(message, remedy)
+        };
+        if given.len() != rules.len() {
+            return Err(wrong_number(given.len()));
         }
-        let under = |(given, rule): (&String, &String)| {
+        let under = |(given, rule): (&str, &str)| -> Result<String, Error> {
             // What does not parse is for the parser of arguments to refuse.
-            let Ok(spec) = given.parse::<KeySpec>() else { return Ok(given.clone()) };
+            let Ok(spec) = given.parse::<KeySpec>() else { return Ok(given.to_owned()) };
             let of = rule_of(&spec);
             match () {
-                () if of == *rule => Ok(given.clone()),
+                () if of == rule => Ok(given.to_owned()),
                 () if of == "raw" && !given.ends_with(":raw") => Ok(format!("{given}:{rule}")),
                 () => Err(Error::usage(
-                    text!("`[key {}]` has another rule than the run file, which has `{}` there", given, rule),
+                    text!(
+                        "the key `{}` has another rule than the run file, which has `{}` there",
+                        given.to_owned(),
+                        rule.to_owned()
+                    ),
                     "give the column alone; for other rules make a new run file with the partner",
                 )),
             }
         };
-        given.iter().zip(rules).map(under).collect()
+        let all_under = |(given, rule): (&String, &String)| {
+            let (columns, rules): (Vec<&str>, Vec<&str>) = match self.several.is_empty() {
+                true => (vec![given], vec![rule]),
+                false => (MatchRule::split(given).collect(), rule.split(PLUS).collect()),
+            };
+            if columns.len() != rules.len() {
+                return Err(wrong_number(given.len()));
+            }
+            let columns: Result<Vec<String>, Error> = columns.into_iter().zip(rules).map(under).collect();
+            Ok(columns?.join(PLUS))
+        };
+        given.iter().zip(rules).map(all_under).collect()
     }
 
     /// The options, each with its value, as often as the command line has them; a flag has none.
@@ -304,6 +356,35 @@ mod tests {
     use crate::words::settings::Choice;
     use crate::words::terms::Terms;
 
+    fn rules(rules: &[&str]) -> MatchRules {
+        rules.iter().map(|rule| MatchRule::parse(rule).unwrap()).collect::<Vec<_>>().into()
+    }
+
+    #[test]
+    fn several_rules_are_written_and_get_the_readers_columns() {
+        let mine = rules(&["Mail:email", "Last:text + Born:date"]);
+        let file = RunFile::for_partner(Role::Sender, &Settings::default(), &mine, Meeting::default());
+        let text = file.to_text().unwrap();
+        assert!(text.contains("\"match\"") && !text.contains("\"keys\""), "{text}");
+        assert_eq!(RunFile::parse(&text, "x"), Ok(file.clone()));
+        assert_eq!(
+            (file.key_option(), file.key_rules()),
+            ("match", &["email".to_owned(), "text + date".into()][..])
+        );
+        let under =
+            |given: &[&str]| file.keys_of(&given.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>());
+        assert_eq!(under(&["mail", "name+born:date"]).unwrap(), ["mail:email", "name:text + born:date"]);
+        assert_eq!(under(&["mail", "\"a + b\" + c"]).unwrap(), ["mail:email", "\"a + b\":text + c:date"]);
+        for bad in
+            [&["mail"][..], &["mail", "name"], &["mail", "name:email + born"], &["mail:raw", "name + born"]]
+        {
+            let error = under(bad).unwrap_err();
+            assert!(error.kind == crate::words::error::Kind::Usage, "{error}");
+        }
+        let both = text.replace("\"match\"", "\"keys\": [\"email\"], \"match\"");
+        assert!(RunFile::parse(&both, "x").is_err());
+    }
+
     #[test]
     fn what_is_written_is_read_and_lists_every_option_that_is_given() {
         let result = ResultOptions {
@@ -322,7 +403,7 @@ mod tests {
         let key = Identity::generate().unwrap().public_key().to_string();
         let meeting =
             Meeting { peer: Some(key.clone()), ..Meeting::of(&Address::Listen("0.0.0.0:7".into())) };
-        let file = RunFile::for_partner(Role::Receiver, &settings, vec!["email".into()], meeting);
+        let file = RunFile::for_partner(Role::Receiver, &settings, &rules(&["Mail:email"]), meeting);
         let text = file.to_text().unwrap();
         assert_eq!(RunFile::parse(&text, "x"), Ok(file.clone()));
         assert_eq!(file.command(), "send");
@@ -344,7 +425,8 @@ mod tests {
 
     #[test]
     fn other_files_are_refused_by_name() {
-        let file = RunFile::for_partner(Role::Sender, &Settings::default(), Vec::new(), Meeting::default());
+        let file =
+            RunFile::for_partner(Role::Sender, &Settings::default(), &rules(&["k"]), Meeting::default());
         let text = file.to_text().unwrap();
         let broken = [
             text.replace("\"vesica_run\": 1", "\"vesica_run\": 2"),
@@ -373,8 +455,10 @@ mod tests {
     #[test]
     fn columns_get_the_rules_of_the_file() {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-        let rules = texts(&["email", "phone", "raw"]);
-        let file = RunFile::for_partner(Role::Sender, &Settings::default(), rules, Meeting::default());
+        let columns: Vec<KeySpec> =
+            ["Mail:email", "Tel:phone:CH", "id"].map(|key| key.parse().unwrap()).into();
+        let file =
+            RunFile::for_partner(Role::Sender, &Settings::default(), &columns.into(), Meeting::default());
         let taken = file.keys_of(&texts(&["mail", "\"tel:1\":phone:CH", "id"]));
         assert_eq!(taken, Ok(texts(&["mail:email", "\"tel:1\":phone:CH", "id"])));
         for wrong in [&["mail"][..], &["mail:text", "tel", "id"], &["mail", "tel", "id:email"]] {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use vesica_table::{
-    Dialect, Format, Input, KeySpec, Progress, RecordBatch, RecordBatchReader, RowSet, SchemaRef, Table,
+    Dialect, Format, Input, MatchRules, Progress, RecordBatch, RecordBatchReader, RowSet, SchemaRef, Table,
     TableError,
 };
 
@@ -14,8 +14,8 @@ use crate::words::error::{Error, RunPhase};
 pub struct TableArgs {
     /// The table.
     pub input: Source,
-    /// The key columns, in the agreed order.
-    pub keys: Vec<KeySpec>,
+    /// The rules that make keys of a row, in the agreed order.
+    pub keys: MatchRules,
     /// How it is read, if it is text.
     pub dialect: Dialect,
     /// Where the matching rows go.

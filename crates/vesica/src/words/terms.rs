@@ -74,7 +74,7 @@ impl Difference {
             _ if !known => None,
             ROLE => Some("one side runs `receive`, the other `send`".into()),
             KEY_RULES => {
-                Some("give as many `[key COLUMN:RULE]`, with the same rules in the same order".into())
+                Some("give as many `[key COLUMN:RULE]`, or `[match]`, with the same rules in the same order".into())
             }
             HELPER => Some("give `[protocol]`, `[helper]` and `[helper-key]` alike{ on both sides}".into()),
             field => options::of_field(field).map(RunOption::remedy),

@@ -27,7 +27,7 @@ fn kept(batches: &[RecordBatch]) -> Source {
 fn args(input: Source, output: Destination, key: &str) -> TableArgs {
     TableArgs {
         input,
-        keys: vec![key.parse().unwrap()],
+        keys: vec![key.parse::<vesica::table::KeySpec>().unwrap()].into(),
         dialect: Dialect::default(),
         output,
         protected: Vec::new(),

@@ -13,7 +13,7 @@ use crate::collect::{Loading, Parted, Rows};
 use crate::csv::Records;
 use crate::error::TableError;
 use crate::request::Chosen;
-use crate::rows::Ascending;
+use crate::rows::{Ascending, MatchedRow};
 
 /// The pieces that a first pass was cut into, in order. What follows them is read by one thread.
 #[derive(Debug, Default)]
@@ -111,10 +111,8 @@ struct Selecting<'c, 'a, 'r, 'f, W> {
 struct SelectPiece<'r, 'f> {
     records: Records<io::Empty>,
     chosen: Chosen<'r>,
-    /// The number of the first chosen row among all of them.
-    first: usize,
     /// The chosen rows, counted from the beginning of the piece, ascending.
-    rows: Vec<u32>,
+    rows: Vec<MatchedRow>,
     lines: Lines<'f, Vec<u8>>,
     written: Result<(), Stop>,
 }
@@ -126,19 +124,17 @@ impl<'r, 'f, W: Write> Pipeline for Selecting<'_, '_, 'r, 'f, W> {
     fn piece(&mut self) -> Result<SelectPiece<'r, 'f>, TableError> {
         let (records, lines) = (self.csv.records.piece(), Lines::new(Vec::new(), self.lines.notation));
         let chosen = self.chosen;
-        Ok(SelectPiece { records, chosen, first: 0, rows: Vec::new(), lines, written: Ok(()) })
+        Ok(SelectPiece { records, chosen, rows: Vec::new(), lines, written: Ok(()) })
     }
 
     fn fill(&mut self, piece: &mut SelectPiece<'r, 'f>) -> Result<bool, TableError> {
         let Some(Cut { bytes, rows }) = self.cuts.next() else { return Ok(false) };
         let given = self.csv.records.give_bytes(*bytes, &mut piece.records);
         given.map_err(|failure| self.csv.explain(failure))?;
-        piece.first = self.wanted.taken();
         piece.rows.clear();
         let end = self.row + rows;
-        while let Some((_, row)) = self.wanted.next_below(end) {
-            // A piece has fewer rows than bytes, which fit the memory.
-            piece.rows.push((row - self.row) as u32);
+        while let Some(chosen) = self.wanted.next_below(end) {
+            piece.rows.push(MatchedRow { row: chosen.row - self.row, ..chosen });
         }
         self.row = end;
         Ok(true)
@@ -158,20 +154,20 @@ impl<'r, 'f, W: Write> Pipeline for Selecting<'_, '_, 'r, 'f, W> {
 
 impl SelectPiece<'_, '_> {
     fn write(&mut self) -> Result<(), Stop> {
-        let SelectPiece { records, chosen, first, rows, lines, .. } = self;
+        let SelectPiece { records, chosen, rows, lines, .. } = self;
         let mut row = 0;
-        let mut left = (*first..).zip(&*rows).peekable();
+        let mut left = rows.iter().peekable();
         while left.peek().is_some() {
             if records.read_block() {
-                let end = row + records.block_rows();
-                while let Some((number, at)) = left.next_if(|(_, at)| (**at as usize) < end) {
-                    let record = records.block_record(*at as usize - row);
-                    lines.record(record, chosen.added.texts(number)).map_err(Stop::Table)?;
+                let end = row + records.block_rows() as u64;
+                while let Some(wanted) = left.next_if(|wanted| wanted.row < end) {
+                    let record = records.block_record((wanted.row - row) as usize);
+                    lines.record(record, chosen.added.texts(*wanted)).map_err(Stop::Table)?;
                 }
                 row = end;
             } else if records.read_row().map_err(Stop::Failure)? {
-                if let Some((number, _)) = left.next_if(|(_, at)| **at as usize == row) {
-                    lines.record(records.verbatim(), chosen.added.texts(number)).map_err(Stop::Table)?;
+                if let Some(wanted) = left.next_if(|wanted| wanted.row == row) {
+                    lines.record(records.verbatim(), chosen.added.texts(*wanted)).map_err(Stop::Table)?;
                 }
                 row += 1;
             } else {

@@ -36,7 +36,7 @@ use vesica_encode::items::Width;
 use vesica_encode::parts::Parts;
 use vesica_net::{Address, Options, PartsAddress, PublicKey};
 use vesica_protocols::{Learns, Role, Sizes};
-use vesica_table::{KeySpec, TableReport};
+use vesica_table::{KeySpec, MatchRules, TableReport};
 
 use super::line::RunConnection;
 use super::options::PlayOptions;
@@ -181,7 +181,7 @@ impl EngineJob {
         rng: &mut dyn CryptoRng,
     ) -> Result<RunResult, Error> {
         check_partner(partner)?;
-        let rules: Vec<String> = self.keys.iter().map(|key| key.rule.agreed()).collect();
+        let rules = [MatchRules::from(self.keys.clone()).agreed()];
         let pair = LocalState { my_key: partner.my_key(), via: partner.relay(), ..LocalState::default() };
         let terms = prepare(self.role, settings, &rules, &pair)?;
         check_settings(settings)?;

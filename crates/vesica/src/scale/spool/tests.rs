@@ -318,7 +318,7 @@ fn errors_of_a_table_are_those_of_a_load() {
     let found = read(input(), &request(OnDuplicates::Error), folder.disk(), &mut go);
     assert_eq!(found.map(drop).unwrap_err().to_string(), expected.to_string());
     let mut absent = request(OnDuplicates::All);
-    absent.keys = vec!["absent".parse().unwrap()];
+    absent.keys = vec!["absent".parse::<vesica_table::KeySpec>().unwrap()].into();
     let error = read(input(), &absent, folder.disk(), &mut go).map(drop).unwrap_err();
     assert!(matches!(error, SpoolError::Table(TableError::MissingColumn { .. })), "{error}");
     let mut stop = |_: Progress| ControlFlow::Break(());

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use vesica_net::Connection;
 use vesica_protocols::Progress;
 use vesica_spill::Usage;
+use vesica_table::RowBitmap;
 
 use super::{Reporter, sum};
 use crate::session::Agreed;
@@ -96,7 +97,8 @@ impl Reporter<'_> {
     }
 
     /// The run found so many matching items and rows, and its keys were on disk.
-    pub(crate) fn selected(&self, items: u64, rows: u64) {
+    pub(crate) fn selected(&self, items: u64, keys: &RowBitmap) {
+        let rows = self.matching_rows(keys.into());
         self.state().report.matches = Some(MatchCounts { items, rows });
         self.hint(Some(items));
     }

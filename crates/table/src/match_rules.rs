@@ -1,0 +1,228 @@
+//! The rules to match by: what makes the keys of a row, in the order in which they are tried.
+//!
+//! A rule is one column, or several whose values make one key: `COLUMN[:RULE] + COLUMN[:RULE]`. A row has at most one key
+//! of each rule, and keys of different rules never meet. It matches by the first rule whose key the partner has.
+//!
+//! With several rules, a pass numbers keys instead of rows: key `row * rules + rule` is the one that `rule` makes of `row`,
+//! both counted from 0. So whatever handles rows handles keys, and the first key of a row that matches is the one with the
+//! lowest number.
+
+use std::fmt;
+use std::str::FromStr;
+
+use vesica_encode::items::KeyKind;
+
+use crate::error::TableError;
+use crate::key::{KeySpec, PairSpec};
+use crate::spec_error::SpecError;
+
+/// Columns whose values make one key, in the agreed order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MatchRule(Vec<KeySpec>);
+
+/// The same of both tables.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PairRule(Vec<PairSpec>);
+
+/// The rules of a table, in the agreed order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MatchRules(Vec<MatchRule>);
+
+impl MatchRule {
+    /// Reads `COLUMN[:RULE] + COLUMN[:RULE]`; the error names the specification.
+    pub fn parse(spec: &str) -> Result<Self, TableError> {
+        spec.parse().map_err(|reason| TableError::Spec { spec: spec.to_owned(), reason })
+    }
+
+    /// Its columns.
+    pub fn columns(&self) -> &[KeySpec] {
+        &self.0
+    }
+
+    /// The columns in the text of a rule, which need not be one: what stands between the `+` signs that are not in double
+    /// quotes.
+    pub fn split(spec: &str) -> impl Iterator<Item = &str> {
+        let mut quoted = false;
+        let between = spec.split(move |c| {
+            quoted ^= c == '"';
+            c == '+' && !quoted
+        });
+        between.map(str::trim)
+    }
+}
+
+impl PairRule {
+    /// Reads `MINE=THEIRS[:RULE] + COLUMN[:RULE]`; the error names the specification.
+    pub fn parse(spec: &str) -> Result<Self, TableError> {
+        spec.parse().map_err(|reason| TableError::Spec { spec: spec.to_owned(), reason })
+    }
+
+    /// Its columns in both tables.
+    pub fn columns(&self) -> &[PairSpec] {
+        &self.0
+    }
+
+    /// The rule of the first table.
+    pub fn mine(&self) -> MatchRule {
+        MatchRule(self.0.iter().map(PairSpec::mine).collect())
+    }
+
+    /// The rule of the second table.
+    pub fn theirs(&self) -> MatchRule {
+        MatchRule(self.0.iter().map(PairSpec::theirs).collect())
+    }
+}
+
+impl MatchRules {
+    /// Most rules.
+    pub const MOST: usize = KeyKind::MOST;
+
+    /// How many rules there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether a row has several keys.
+    pub fn are_several(&self) -> bool {
+        self.0.len() > 1
+    }
+
+    /// The rules, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &MatchRule> {
+        self.0.iter()
+    }
+
+    /// The columns of all rules. A column may be in several.
+    pub fn columns(&self) -> impl Iterator<Item = &KeySpec> {
+        self.0.iter().flat_map(MatchRule::columns)
+    }
+
+    /// What both parties must agree on: the rules of the values, and their order.
+    pub fn agreed(&self) -> String {
+        let columns = |rule: &MatchRule| {
+            rule.columns().iter().map(|key| key.rule.agreed()).collect::<Vec<_>>().join(" + ")
+        };
+        self.0.iter().map(columns).collect::<Vec<_>>().join(", then ")
+    }
+
+    /// What tells the keys of each rule from those of all others.
+    pub(crate) fn kinds(&self) -> Result<Vec<KeyKind>, TableError> {
+        let kind = |(which, rule): (usize, &MatchRule)| {
+            let columns = rule.columns().len();
+            let kind =
+                if self.are_several() { KeyKind::of_several(which, columns) } else { KeyKind::only(columns) };
+            kind.map_err(|_| TableError::KeyCount { found: columns })
+        };
+        match self.count() {
+            0 => Err(TableError::KeyCount { found: 0 }),
+            found if found > MatchRules::MOST => Err(TableError::TooManyRules { found }),
+            _ => self.0.iter().enumerate().map(kind).collect(),
+        }
+    }
+}
+
+/// One rule: these columns make the only key of a row.
+impl From<Vec<KeySpec>> for MatchRules {
+    fn from(columns: Vec<KeySpec>) -> Self {
+        MatchRules(vec![MatchRule(columns)])
+    }
+}
+
+impl From<Vec<MatchRule>> for MatchRules {
+    fn from(rules: Vec<MatchRule>) -> Self {
+        MatchRules(rules)
+    }
+}
+
+impl FromStr for MatchRule {
+    type Err = SpecError;
+
+    fn from_str(spec: &str) -> Result<Self, SpecError> {
+        MatchRule::split(spec).map(KeySpec::from_str).collect::<Result<_, _>>().map(MatchRule)
+    }
+}
+
+impl FromStr for PairRule {
+    type Err = SpecError;
+
+    fn from_str(spec: &str) -> Result<Self, SpecError> {
+        MatchRule::split(spec).map(PairSpec::from_str).collect::<Result<_, _>>().map(PairRule)
+    }
+}
+
+fn joined<T: fmt::Display>(columns: &[T], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    columns.iter().enumerate().try_for_each(|(at, column)| {
+        let plus = if at == 0 { "" } else { " + " };
+        write!(f, "{plus}{column}")
+    })
+}
+
+impl fmt::Display for MatchRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        joined(&self.0, f)
+    }
+}
+
+impl fmt::Display for PairRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        joined(&self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rule::Rule;
+
+    #[test]
+    fn a_rule_is_one_column_or_several() {
+        let columns = |spec: &str| {
+            let rule = MatchRule::parse(spec).unwrap();
+            assert_eq!(MatchRule::parse(&rule.to_string()).unwrap(), rule, "{spec}");
+            rule.columns().iter().map(|key| (key.column.clone(), key.rule)).collect::<Vec<_>>()
+        };
+        let key = |column: &str, rule| (column.to_owned(), rule);
+        assert_eq!(columns("Email:email"), [key("Email", Rule::Email)]);
+        assert_eq!(columns("Last:text + Born:date"), [key("Last", Rule::Text), key("Born", Rule::Date)]);
+        assert_eq!(columns(" a+b "), [key("a", Rule::Raw), key("b", Rule::Raw)]);
+        assert_eq!(columns("\"a + b\":int+c"), [key("a + b", Rule::Int), key("c", Rule::Raw)]);
+        assert_eq!(columns("\"a\"\"+\":int + c"), [key("a\"+", Rule::Int), key("c", Rule::Raw)]);
+        for bad in ["", "+", "a +", "+ a", "a + + b", "a:nosuch + b", "\"a + b", "a=b + c"] {
+            assert!(MatchRule::parse(bad).is_err(), "{bad}");
+        }
+        let pair: PairRule = "Mail=email:email + born:date".parse().unwrap();
+        assert_eq!(pair.mine().to_string(), "Mail:email + born:date");
+        assert_eq!(pair.theirs().to_string(), "email:email + born:date");
+    }
+
+    #[test]
+    fn the_order_of_the_rules_is_agreed() {
+        let rules = |specs: &[&str]| {
+            MatchRules::from(specs.iter().map(|spec| MatchRule::parse(spec).unwrap()).collect::<Vec<_>>())
+        };
+        assert_eq!(rules(&["a:email", "b:text + c:date"]).agreed(), "email, then text + date");
+        assert_ne!(
+            rules(&["a:email", "b:text + c:date"]).agreed(),
+            rules(&["b:text + c:date", "a:email"]).agreed()
+        );
+        assert_eq!(
+            MatchRules::from(vec![KeySpec::parse("a:email").unwrap(), KeySpec::parse("b").unwrap()]).agreed(),
+            "email + raw"
+        );
+    }
+
+    #[test]
+    fn rules_that_are_too_many_or_have_too_many_columns_are_refused() {
+        let rule = |columns: usize| MatchRule(vec!["a".parse().unwrap(); columns]);
+        let kinds = |rules: Vec<MatchRule>| MatchRules::from(rules).kinds();
+        assert!(
+            kinds(vec![rule(1); 16]).is_ok()
+                && kinds(vec![rule(15); 2]).is_ok()
+                && kinds(vec![rule(255)]).is_ok()
+        );
+        assert!(matches!(kinds(vec![rule(1); 17]), Err(TableError::TooManyRules { found: 17 })));
+        assert!(matches!(kinds(vec![rule(16); 2]), Err(TableError::KeyCount { found: 16 })));
+        assert!(matches!(kinds(vec![rule(256)]), Err(TableError::KeyCount { found: 256 })));
+        assert!(matches!(kinds(vec![]), Err(TableError::KeyCount { found: 0 })));
+    }
+}
