@@ -7,7 +7,7 @@ import json
 from datetime import datetime
 from typing import Any, NamedTuple
 
-__all__ = ["Bytes", "Input", "Keys", "Matches", "Phase", "Report", "Sizes", "Transcript"]
+__all__ = ["Bytes", "Input", "Keys", "Matches", "Phase", "Report", "RuleCounts", "Sizes", "Transcript"]
 
 
 class Sizes(NamedTuple):
@@ -36,6 +36,21 @@ class Matches(NamedTuple):
     """Different keys in the intersection."""
     rows: int
     """Rows of my table that have one of them."""
+
+
+class RuleCounts(NamedTuple):
+    """What one of several rules to match by made of my rows."""
+
+    rule: str
+    """The rule, with my columns."""
+    keys: int
+    """Rows with a key of this rule."""
+    nulls: int
+    """Rows without one."""
+    invalid: int
+    """Rows in which it is invalid."""
+    matching_rows: int | None
+    """Rows that match by this rule and by none before it, for a party that learns them."""
 
 
 class Bytes(NamedTuple):
@@ -226,6 +241,11 @@ class Report:
         """What the run reveals to the ``receiver`` and to the ``sender``, in words. Known once the terms were agreed."""
         result = self._data.get("result")
         return None if result is None else {role: list(result[f"{role}_learns"]) for role in ("receiver", "sender")}
+
+    @property
+    def match_rules(self) -> list[RuleCounts]:
+        """What each rule made of my rows, if there were several (``match``)."""
+        return [_fields(RuleCounts, counts) for counts in self._data.get("match_rules", [])]
 
     @property
     def hints(self) -> list[str]:
