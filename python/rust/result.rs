@@ -8,7 +8,7 @@ use arrow_schema::ffi::FFI_ArrowSchema;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule};
+use pyo3::types::{PyBytes, PyCapsule, PyList, PyString};
 use vesica::output_paths::ReportPlace;
 use vesica::results::Answer;
 use vesica::table::PayloadRows;
@@ -59,7 +59,8 @@ pub(crate) struct Outcome {
     rows: Option<Vec<u64>>,
     answer: Option<Answer>,
     payload: Option<PayloadRows>,
-    matched_by: Option<Vec<String>>,
+    /// The rule of each row, and the rules.
+    matched_by: Option<(Vec<u8>, Vec<String>)>,
     numbers: Option<Vec<u64>>,
     batches: Option<Py<Batches>>,
 }
@@ -101,8 +102,11 @@ impl Outcome {
 
     /// The rule by which each row matches, if there are several and the rows are not in `batches`.
     #[getter]
-    fn matched_by(&self) -> Option<Vec<String>> {
-        self.matched_by.clone()
+    fn matched_by<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyList>>> {
+        let Some((of_rows, rules)) = &self.matched_by else { return Ok(None) };
+        // One text for all rows of a rule.
+        let names: Vec<_> = rules.iter().map(|rule| PyString::new(py, rule)).collect();
+        PyList::new(py, of_rows.iter().map(|rule| names[usize::from(*rule)].clone())).map(Some)
     }
 
     /// Their match numbers in the same form and order, if they were agreed.
@@ -141,10 +145,9 @@ impl Outcome {
         let written = report.map_or(Ok(None), |place| py.detach(|| full_report.write(place, cancel)));
         let result = result.map_err(|error| raise(py, &error, Some(&full_report)))?;
         written.map_err(|error| raise(py, &error, Some(&full_report)))?;
-        let rule =
-            |number: usize| full_report.match_rules.get(number).map_or("", |rule| &rule.rule).to_owned();
+        let rules = full_report.match_rules.iter().map(|rule| rule.rule.clone()).collect();
         Ok(Outcome {
-            matched_by: result.matched_by.map(|rules| rules.into_iter().map(rule).collect()),
+            matched_by: result.matched_by.map(|of_rows| (of_rows, rules)),
             report: json(&full_report).unwrap_or_default(),
             rows: result
                 .matches

@@ -69,8 +69,8 @@ def test_row_numbers_are_of_rows() -> None:
 
 
 def test_a_key_and_rules_do_not_go_together(tmp_path: Path) -> None:
-    for wrong in ({}, {"key": "mail", "match": ["mail"]}):
-        with pytest.raises(vesica.UsageError, match="needs a key"):
+    for wrong, said in (({}, "needs a key"), ({"key": "mail", "match": ["mail"]}, "both say")):
+        with pytest.raises(vesica.UsageError, match=said):
             vesica.local(table("pandas", MINE), table("pandas", THEIRS), **wrong)  # type: ignore[arg-type]
     with pytest.raises(vesica.UsageError, match=r"several rules to match by \(`match`\)"):
         vesica.local(table("pandas", MINE), table("pandas", THEIRS), match=RULES, result="count", security="semi-honest")

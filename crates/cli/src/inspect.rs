@@ -60,11 +60,15 @@ fn text(found: &Inspection) -> String {
 
 fn describe(keys: &Keys, text: &mut String) {
     line(text, &format!("\n{:>12}  different keys", keys.distinct));
-    for (count, what) in [
-        (keys.duplicates, "rows with the key of an earlier row"),
-        (keys.nulls, "rows without a key"),
-        (keys.invalid, "rows with an invalid key"),
-    ] {
+    let of_rows = match keys.rules.is_empty() {
+        true => ["rows with the key of an earlier row", "rows without a key", "rows with an invalid key"],
+        false => [
+            "keys that an earlier row has too",
+            "rows without any key",
+            "rows whose keys are all empty or invalid",
+        ],
+    };
+    for (count, what) in [keys.duplicates, keys.nulls, keys.invalid].into_iter().zip(of_rows) {
         line(text, &format!("{count:>12}  {what}"));
     }
     for (rule, counts) in &keys.rules {

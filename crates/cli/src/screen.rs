@@ -195,7 +195,14 @@ pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> Str
     };
     for rule in &report.match_rules {
         if let Some(matching) = rule.matching_rows {
-            text += &format!("\n{} by {}, which {} have", rows(matching), rule.rule, rule.keys);
+            let verb = if matching == 1 { "matches" } else { "match" };
+            let have = if rule.keys == 1 { "has" } else { "have" };
+            text += &format!(
+                "\n{} {verb} by {}; {} {have} such a key",
+                rows(matching),
+                rule.rule,
+                rows(rule.keys)
+            );
         }
     }
     let skipped = [("without a key", sizes.nulls), ("with an invalid key", sizes.invalid)];

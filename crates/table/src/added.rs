@@ -17,7 +17,7 @@ const NUMBER: &str = "match_id";
 /// What the name of a payload column ends in, if a column of the input has its name.
 const PARTNER: &str = "_partner";
 
-/// Bytes of payload in a batch, at most: an array of text has room for 2^31.
+/// Bytes of text that a batch gets, at most: an array of text has room for 2^31.
 const BATCH_BYTES: usize = 16 << 20;
 
 /// What the output has beside the input's columns, for each matching row.
@@ -79,7 +79,9 @@ impl Added<'_> {
 
     /// Rows of a batch, at most.
     pub(crate) fn rows_at_once(&self) -> usize {
-        self.payload.map_or(usize::MAX, |payload| (BATCH_BYTES / payload.width()).max(1))
+        let payload = self.payload.map_or(0, PayloadRows::width);
+        let rule = self.rules.into_iter().flatten().map(String::len).max().unwrap_or(0);
+        BATCH_BYTES.checked_div(payload + rule).map_or(usize::MAX, |rows| rows.max(1))
     }
 
     /// A batch of these matching rows, with its columns. None if their numbers differ, or a match number is too large.

@@ -160,6 +160,9 @@ impl<'r> Rows<'r> for Loading<'r> {
 impl Loading<'_> {
     /// Keeps what a row carries, whose keys the collector has taken.
     fn carry<'v>(&mut self, value: &impl Fn(usize) -> Value<'v>) -> Result<(), crate::attach::RowFault> {
+        if matches!(self.carried, Carried::Nothing) {
+            return Ok(());
+        }
         let keys = self.request.keys.columns().count();
         let has_key = || {
             let mut first = 0;
@@ -334,16 +337,25 @@ impl Collector {
             MadeOfRow { has_key: true, invalid: None, .. } => Ok(()),
             MadeOfRow { has_key, invalid: Some((part, reason)), .. } => {
                 self.report.invalid += u64::from(!has_key);
-                let refused =
-                    self.on_invalid == OnFault::Error || matches!(reason, Invalid::OutOfRange { .. });
-                if refused { Err(RowFault::Invalid { part, reason }) } else { Ok(()) }
+                let always = matches!(reason, Invalid::OutOfRange { .. });
+                match self.on_invalid {
+                    OnFault::Error => Err(RowFault::Invalid { part, reason }),
+                    OnFault::Skip if always => Err(RowFault::Invalid { part, reason }),
+                    OnFault::Skip if has_key => Ok(()),
+                    OnFault::Skip => self.without_key(made),
+                }
             }
-            MadeOfRow { null, .. } => {
+            MadeOfRow { .. } => {
                 self.report.nulls += 1;
-                let refused = null.filter(|_| self.on_null == OnFault::Error);
-                refused.map_or(Ok(()), |part| Err(RowFault::Null { part }))
+                self.without_key(made)
             }
         }
+    }
+
+    /// What becomes of a row without a key, in which a value may be missing.
+    fn without_key(&self, made: MadeOfRow) -> Result<(), RowFault> {
+        let refused = made.null.filter(|_| self.on_null == OnFault::Error);
+        refused.map_or(Ok(()), |part| Err(RowFault::Null { part }))
     }
 
     /// Takes the next rows, at most [`ShortKey::BATCH`]. A fault comes with the number of its row among them.
@@ -408,12 +420,13 @@ impl Collector {
                     blocks[kept] = blocks[row];
                 }
                 kept += 1;
-                self.note(of_rule, Made::Key, made);
+                made.has_key = true;
             } else {
                 let other = self.make(of_rule, number, &|_| values[row].clone());
                 self.note(of_rule, other.map_err(|error| (row, error.into()))?, made);
             }
         }
+        self.rules[of_rule].counts.keys += kept as u64;
         let pushed = self.builder.push_short(kind, &keys[..kept], &mut blocks[..kept]);
         // The only possible error is that there are too many rows.
         pushed.map_err(|error| (count - 1, error.into()))

@@ -317,12 +317,19 @@ pub(crate) fn select(
     loop {
         scan.skip_to(rows.peek()).map_err(or_changed)?;
         let Some((first, batch)) = scan.next().map_err(or_changed)? else { break };
-        wanted.clear();
-        wanted.extend(rows.all_below(first + batch.num_rows() as u64));
-        if wanted.is_empty() {
+        let end = first + batch.num_rows() as u64;
+        if rows.peek().is_none_or(|row| row >= end) {
             continue;
         }
-        let matching = guarded(|| taken(&batch, first, &wanted)).and_then(Result::ok);
+        wanted.clear();
+        let keep = !chosen.added.is_empty();
+        let mut filter = vec![false; batch.num_rows()];
+        for matched in rows.all_below(end) {
+            filter[(matched.row - first) as usize] = true;
+            // They are kept for what goes beside them alone: a batch of Arrow IPC may have very many rows.
+            wanted.extend(Some(matched).filter(|_| keep));
+        }
+        let matching = guarded(|| taken(&batch, filter)).and_then(Result::ok);
         let batch = matching.ok_or_else(|| or_changed(damaged(input, None, What::Data)))?;
         write_matches(&batch, &chosen, &wanted, sink)?;
     }
@@ -349,7 +356,8 @@ fn write_matches(
     let (rows, most) = (batch.num_rows(), chosen.added.rows_at_once());
     for start in (0..rows).step_by(most) {
         let piece = batch.slice(start, most.min(rows - start));
-        let wide = chosen.added.to(&piece, &matching[start..][..piece.num_rows()]);
+        let rows = &matching[start..][..piece.num_rows()];
+        let wide = guarded(|| chosen.added.to(&piece, rows)).flatten();
         sink.write(wide.ok_or(TableError::Numbers { rows: chosen.keys.len() })?)?;
     }
     Ok(())
@@ -368,17 +376,16 @@ fn same_bytes(input: &Input, seen: &Fingerprint) -> bool {
     again.unwrap_or(false)
 }
 
-/// The wanted rows of this batch, which begins with row `first`.
-fn taken(batch: &RecordBatch, first: u64, wanted: &[MatchedRow]) -> Result<RecordBatch, ArrowError> {
-    if wanted.len() == batch.num_rows() {
+/// The rows of this batch for which the filter is true.
+fn taken(batch: &RecordBatch, filter: Vec<bool>) -> Result<RecordBatch, ArrowError> {
+    let count = filter.iter().filter(|wanted| **wanted).count();
+    if count == batch.num_rows() {
         return Ok(batch.clone());
     }
     if batch.num_columns() == 0 {
-        let options = RecordBatchOptions::new().with_row_count(Some(wanted.len()));
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
         return RecordBatch::try_new_with_options(batch.schema(), Vec::new(), &options);
     }
-    let mut filter = vec![false; batch.num_rows()];
-    wanted.iter().for_each(|wanted| filter[(wanted.row - first) as usize] = true);
     arrow_select::filter::filter_record_batch(batch, &arrow_array::BooleanArray::from(filter))
 }
 

@@ -219,6 +219,8 @@ pub enum TableError {
     /// A key specification is invalid.
     #[error("{}", self.text())]
     Spec {
+        /// The option that it was given with.
+        option: &'static str,
         /// The specification as given.
         spec: String,
         /// What is wrong with it.
@@ -478,7 +480,7 @@ pub enum TableError {
         second: Place,
     },
     /// More rows than one run can number.
-    #[error("{file}: has more than {} rows", u32::MAX)]
+    #[error("{file}: has more than {} rows, or keys where rows have several", u32::MAX)]
     TooManyRows {
         /// The input.
         file: String,

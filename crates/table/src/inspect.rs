@@ -236,13 +236,14 @@ impl Inspecting<'_> {
         };
         let keys = &self.request.keys;
         let sample: Vec<Option<String>> = keys.columns().enumerate().map(masked).collect();
+        let mut left = &sample[..];
+        let whole = keys.iter().any(|rule| {
+            let (columns, rest) = left.split_at(rule.columns().len());
+            left = rest;
+            columns.iter().all(Option::is_some)
+        });
         // Of several keys, some may be missing.
-        let shown = if keys.are_several() {
-            sample.iter().any(Option::is_some)
-        } else {
-            sample.iter().all(Option::is_some)
-        };
-        if shown {
+        if whole {
             self.samples
                 .push(sample.into_iter().map(|value| value.unwrap_or_else(|| "-".to_owned())).collect());
         }

@@ -1,7 +1,7 @@
 //! Key specifications: `COLUMN[:RULE]`, and `MINE=THEIRS[:RULE]` for commands that read both tables.
 //!
 //! A column name that contains `:` or `=`, or begins with `"`, is written in double quotes, with `""` for a
-//! quote.
+//! quote. So is one with `+` or with blanks at its ends in a rule of several columns ([`crate::match_rules`]).
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,7 +33,7 @@ pub struct PairSpec {
 impl KeySpec {
     /// Reads `COLUMN[:RULE]`; the error names the specification.
     pub fn parse(spec: &str) -> Result<Self, TableError> {
-        spec.parse().map_err(|reason| TableError::Spec { spec: spec.to_owned(), reason })
+        spec.parse().map_err(|reason| TableError::Spec { option: "key", spec: spec.to_owned(), reason })
     }
 
     /// A column under a rule.
@@ -45,7 +45,7 @@ impl KeySpec {
 impl PairSpec {
     /// Reads `MINE=THEIRS[:RULE]` or `COLUMN[:RULE]`; the error names the specification.
     pub fn parse(spec: &str) -> Result<Self, TableError> {
-        spec.parse().map_err(|reason| TableError::Spec { spec: spec.to_owned(), reason })
+        spec.parse().map_err(|reason| TableError::Spec { option: "key", spec: spec.to_owned(), reason })
     }
 
     /// The key of the first table.

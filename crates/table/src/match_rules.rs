@@ -31,7 +31,7 @@ pub struct MatchRules(Vec<MatchRule>);
 impl MatchRule {
     /// Reads `COLUMN[:RULE] + COLUMN[:RULE]`; the error names the specification.
     pub fn parse(spec: &str) -> Result<Self, TableError> {
-        spec.parse().map_err(|reason| TableError::Spec { spec: spec.to_owned(), reason })
+        spec.parse().map_err(|reason| TableError::Spec { option: "match", spec: spec.to_owned(), reason })
     }
 
     /// Its columns.
@@ -42,10 +42,13 @@ impl MatchRule {
     /// The columns in the text of a rule, which need not be one: what stands between the `+` signs that are not in double
     /// quotes.
     pub fn split(spec: &str) -> impl Iterator<Item = &str> {
-        let mut quoted = false;
+        // Quotes count where a column name begins: those of `6" + b` are part of a name.
+        let (mut quoted, mut at_start) = (false, true);
         let between = spec.split(move |c| {
-            quoted ^= c == '"';
-            c == '+' && !quoted
+            quoted ^= c == '"' && (quoted || at_start);
+            let ends = c == '+' && !quoted;
+            at_start = !quoted && (matches!(c, '+' | '=') || at_start && c.is_whitespace());
+            ends
         });
         between.map(str::trim)
     }
@@ -54,7 +57,7 @@ impl MatchRule {
 impl PairRule {
     /// Reads `MINE=THEIRS[:RULE] + COLUMN[:RULE]`; the error names the specification.
     pub fn parse(spec: &str) -> Result<Self, TableError> {
-        spec.parse().map_err(|reason| TableError::Spec { spec: spec.to_owned(), reason })
+        spec.parse().map_err(|reason| TableError::Spec { option: "match", spec: spec.to_owned(), reason })
     }
 
     /// Its columns in both tables.
@@ -105,6 +108,14 @@ impl MatchRules {
         self.0.iter().map(columns).collect::<Vec<_>>().join(", then ")
     }
 
+    /// Whether a run can have these rules.
+    ///
+    /// # Errors
+    /// There are too many, or too many columns in one.
+    pub fn check(&self) -> Result<(), TableError> {
+        self.kinds().map(drop)
+    }
+
     /// What tells the keys of each rule from those of all others.
     pub(crate) fn kinds(&self) -> Result<Vec<KeyKind>, TableError> {
         let kind = |(which, rule): (usize, &MatchRule)| {
@@ -125,6 +136,12 @@ impl MatchRules {
 impl From<Vec<KeySpec>> for MatchRules {
     fn from(columns: Vec<KeySpec>) -> Self {
         MatchRules(vec![MatchRule(columns)])
+    }
+}
+
+impl From<MatchRule> for MatchRules {
+    fn from(rule: MatchRule) -> Self {
+        MatchRules(vec![rule])
     }
 }
 
@@ -187,9 +204,13 @@ mod tests {
         assert_eq!(columns(" a+b "), [key("a", Rule::Raw), key("b", Rule::Raw)]);
         assert_eq!(columns("\"a + b\":int+c"), [key("a + b", Rule::Int), key("c", Rule::Raw)]);
         assert_eq!(columns("\"a\"\"+\":int + c"), [key("a\"+", Rule::Int), key("c", Rule::Raw)]);
+        assert_eq!(columns("6\" + b"), [key("6\"", Rule::Raw), key("b", Rule::Raw)]);
+        assert_eq!(columns("\"6\"\"\" + b"), [key("6\"", Rule::Raw), key("b", Rule::Raw)]);
         for bad in ["", "+", "a +", "+ a", "a + + b", "a:nosuch + b", "\"a + b", "a=b + c"] {
             assert!(MatchRule::parse(bad).is_err(), "{bad}");
         }
+        let pair: PairRule = "a=\"b + c\":text".parse().unwrap();
+        assert_eq!(pair.theirs().columns(), [KeySpec::new("b + c", Rule::Text)]);
         let pair: PairRule = "Mail=email:email + born:date".parse().unwrap();
         assert_eq!(pair.mine().to_string(), "Mail:email + born:date");
         assert_eq!(pair.theirs().to_string(), "email:email + born:date");

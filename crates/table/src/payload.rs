@@ -68,7 +68,8 @@ pub struct PayloadRows {
     width: usize,
     blocks: Vec<u8>,
     of_row: Vec<u32>,
-    undecodable: usize,
+    /// Which blocks did not decode.
+    bad: Vec<bool>,
 }
 
 impl PayloadRows {
@@ -90,8 +91,7 @@ impl PayloadRows {
             bad
         };
         let bad: Vec<bool> = blocks.chunks_exact_mut(width).map(nulled).collect();
-        let undecodable = of_row.iter().filter(|block| bad[**block as usize]).count();
-        Some(PayloadRows { names, width, blocks, of_row, undecodable })
+        Some(PayloadRows { names, width, blocks, of_row, bad })
     }
 
     /// The same columns for some of these rows, given by their numbers among them.
@@ -99,8 +99,8 @@ impl PayloadRows {
     /// # Panics
     /// If there is no such row.
     #[must_use]
-    pub fn of_rows(self, rows: &[usize]) -> Self {
-        let of_row = rows.iter().map(|row| self.of_row[*row]).collect();
+    pub fn of_rows(self, rows: impl Iterator<Item = usize>) -> Self {
+        let of_row = rows.map(|row| self.of_row[row]).collect();
         PayloadRows { of_row, ..self }
     }
 
@@ -119,9 +119,12 @@ impl PayloadRows {
         self.of_row.len()
     }
 
-    /// How many of them have only nulls, since their block did not decode.
-    pub fn undecodable(&self) -> usize {
-        self.undecodable
+    /// How many of these rows, given by their numbers, have only nulls, since their block did not decode.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn undecodable(&self, rows: impl Iterator<Item = usize>) -> usize {
+        rows.filter(|row| self.bad[self.of_row[*row] as usize]).count()
     }
 
     /// The fields of a matching row, by its number among them; none for a null.

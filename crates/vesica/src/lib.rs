@@ -6,14 +6,15 @@
 //! protocol, and [`registry`] the protocols themselves.
 //!
 //! ```
-//! use vesica::{job::{Destination, TableArgs}, channel::CancelToken, local, randomness, settings::Settings, table::Dialect};
+//! use vesica::{job::{Destination, TableArgs}, channel::CancelToken, local, randomness, settings::Settings,
+//!     table::{Dialect, MatchRule}};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = tempfile::tempdir()?;
 //! let table = |name: &str, text: &str, key: &str| -> Result<TableArgs, Box<dyn std::error::Error>> {
 //!     let input = folder.path().join(name);
 //!     std::fs::write(&input, text)?;
-//!     let (keys, output) = (vec![key.parse()?], Destination::RowNumbers);
+//!     let (keys, output) = (MatchRule::parse(key)?.into(), Destination::RowNumbers);
 //!     Ok(TableArgs { input: input.into(), keys, dialect: Dialect::default(), output, protected: Vec::new() })
 //! };
 //! let mine = table("mine.csv", "id,mail\n1,ada@example.org\n2,bob@example.org\n", "mail:email")?;

@@ -67,7 +67,7 @@ pub fn ask(protocol: &str, range: u32, count: usize, limits: Limits) -> Result<O
     std::fs::write(&input, format!("phone\n{rows}"))?;
     let table = TableArgs {
         input: input.into(),
-        keys: vec![key.clone()],
+        keys: vec![key.clone()].into(),
         dialect: Dialect::default(),
         output: Destination::RowNumbers,
         protected: Vec::new(),

@@ -29,8 +29,10 @@ PairKeys = str | tuple[str, str] | list[str | tuple[str, str]]
 
 
 def _specs(key: Keys | None, match: Keys | None) -> Specs:
-    if (key is None) == (match is None):
-        raise usage("a table needs a key", "give either key, or match for several keys in order")
+    if key is None and match is None:
+        raise usage("a table needs a key", "give key, or match for several keys in order")
+    if key is not None and match is not None:
+        raise usage("key and match both say what makes the keys", "give one of the two")
     specs = match if key is None else key
     return key is None, [specs] if isinstance(specs, str) else list(specs or [])
 
@@ -52,7 +54,6 @@ class _Call:
         self._report = rest.pop("report", None)
         self._events, self._progress = rest.pop("events", None), rest.pop("progress", False)
         self._cancel = rest.pop("cancel", None)
-        rest.pop("match", None)
         self.partner = {name: rest.pop(name, value) for name, value in PARTNER.items()} if partner else {}
         self._one_value = isinstance(rest.get("value"), str)
         self.options = filled(rest)
@@ -229,7 +230,8 @@ def receive(
     Raises:
         VesicaError: One class for each kind of failure.
     """
-    given, specs = taken("receive", {**options, "result": result}, _specs(key, options.get("match")))
+    match = options.pop("match", None)
+    given, specs = taken("receive", {**options, "result": result}, _specs(key, match))
     call = _Call(given, True)
     call.numbered(row_numbers)
     answer = call.answer(row_numbers)
@@ -260,7 +262,8 @@ def send(
     Raises:
         VesicaError: One class for each kind of failure.
     """
-    given, specs = taken("send", {**options, "result": result}, _specs(key, options.get("match")))
+    match = options.pop("match", None)
+    given, specs = taken("send", {**options, "result": result}, _specs(key, match))
     call = _Call(given, True)
     learns = call.options["learns"] == "both" or call.options["at_least"] is not None
     answer = call.answer(row_numbers)
@@ -394,7 +397,8 @@ def local(
     Raises:
         VesicaError: One class for each kind of failure.
     """
-    call, specs = _Call({**options, "result": result}, False), _pair_specs(key, options.get("match"))
+    match = options.pop("match", None)
+    call, specs = _Call({**options, "result": result}, False), _pair_specs(key, match)
     columns = _internal.pair_columns(specs)
     call.numbered(row_numbers)
     taken = call.answer(row_numbers)

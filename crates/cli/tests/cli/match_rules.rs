@@ -112,7 +112,7 @@ fn rows_match_by_the_first_rule_that_hits_in_every_form_of_a_run() {
         let receiver = [&MINE[..], &OUT, &["--report", &report], more].concat();
         let (received, sent) = scene.pair(&with(&THEIRS, more), &receiver);
         sent.expect(0, &[]);
-        let told = format!("{} rows by tel:int", of_rule(1));
+        let told = format!("{} rows match by tel:int; ", of_rule(1));
         received.expect(0, &[&format!("{} of 900 rows match", found.len()), &told]);
         assert_eq!(lines(&scene, "out.csv"), written(&mine, &found), "{more:?}");
         assert!(scene.read("out.csv").starts_with("id,mail,tel,last,born,matched_by\n"));

@@ -45,7 +45,9 @@ impl TableError {
     /// What it says, with the options that it names as data.
     pub fn text(&self) -> Text {
         match self {
-            TableError::Spec { spec, reason } => text!("`[key {}]`: {}", spec, reason.to_string()),
+            TableError::Spec { option, spec, reason } => {
+                text!("`{}`: {}", Text::option_with(option, spec.clone()), reason.to_string())
+            }
             TableError::NativeKey => text!(
                 "native items (`[sigma]`) need 1 to 64 bits and exactly one key column with the rule int or ip"
             ),

@@ -246,6 +246,14 @@ fn an_error_names_the_first_row_at_fault_and_its_column() {
             "{error}"
         );
     }
+    // One whose only value is invalid is, if invalid values are skipped.
+    let skip = Request { on_null: OnFault::Error, on_invalid: OnFault::Skip, ..by.clone() };
+    assert!(load(b"mail,tel\na@b.ch,five\n", &skip).is_ok());
+    let error = load(b"mail,tel\n,five\n", &skip).unwrap_err();
+    assert!(matches!(error, TableError::Null { place: Place::Line(2), .. }), "{error}");
+    let (table, _) =
+        load(b"mail,tel\n,five\n,\na@b.ch,x\n", &Request { on_null: OnFault::Skip, ..skip }).unwrap();
+    assert_eq!((table.report().nulls, table.report().invalid), (1, 1));
     // A row that has one key is not without a key.
     let strict = Request { on_null: OnFault::Error, ..by };
     assert!(load(b"mail,tel\n,5\na@b.ch,\n", &strict).is_ok());

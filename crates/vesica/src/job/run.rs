@@ -164,6 +164,7 @@ impl Job {
 
     /// Refuses several keys a row where a result would count such a row several times.
     fn check_keys(&self) -> Result<(), Error> {
+        self.table.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
         if self.table.keys.are_several() && self.settings.result.result != ResultChoice::Rows {
             return Err(Error::usage(
                 "a count or a sum over several rules to match by (`[match]`) would take a row once for each of its keys that \
@@ -202,8 +203,7 @@ pub(crate) fn converse(
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<RunResult, Error> {
-    let keys = reporter.rows() * reporter.keys_of_row() as u64;
-    let (items, memory) = (set.len(), set.memory(terms.role(), settings, keys));
+    let (items, memory) = (set.len(), set.memory(terms.role(), settings, reporter.keys_of_rows()));
     let offer = LocalOffer { settings, terms, my_key: local.my_key, items, memory };
     let conversation = Conversation::agree(met, &offer, reporter)?;
     let in_parts = conversation.agreed().parts != Parts::ONE;
@@ -445,7 +445,7 @@ mod tests {
     use rand::{SeedableRng, rngs::StdRng};
     use vesica_net::memory;
     use vesica_protocols::Payloads;
-    use vesica_table::KeySpec;
+    use vesica_table::MatchRule;
 
     use super::*;
     use crate::words::results::ResultOptions;
@@ -477,7 +477,7 @@ mod tests {
         let (settings, cancel) = (&Settings { result, ..Settings::default() }, &CancelToken::new());
         let table = TableArgs {
             input: input.into(),
-            keys: vec!["k".parse::<KeySpec>().unwrap()].into(),
+            keys: MatchRule::parse("k").unwrap().into(),
             dialect: Dialect::default(),
             output: Destination::Path(output.clone()),
             protected: Vec::new(),

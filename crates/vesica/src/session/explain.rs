@@ -354,6 +354,11 @@ fn usage_remedy(error: &TableError) -> &'static str {
         }
         TableError::Output { fault: OutputFault::Directory, .. } => "name a file, not a folder",
         TableError::Output { .. } => "give the output the file name ending of the input's format",
+        TableError::KeyCount { .. } => "give as many columns as a key can have",
+        TableError::TooManyRules { .. } => "give fewer `[match]`",
+        TableError::Spec { option: "match", .. } => {
+            "give the rule as COLUMN:RULE, or COLUMN:RULE + COLUMN:RULE for a key of several columns"
+        }
         _ => "give the key as COLUMN or COLUMN:RULE, once for each key column",
     }
 }

@@ -310,6 +310,15 @@ impl<'a> Reporter<'a> {
         }
     }
 
+    /// How many keys the table's rows have, repeated ones counted; of rows with one key those without it too.
+    pub(crate) fn keys_of_rows(&self) -> u64 {
+        let report = &self.state().report;
+        match &report.match_rules[..] {
+            [] => report.sizes.rows,
+            rules => rules.iter().map(|rule| rule.keys).sum(),
+        }
+    }
+
     /// How many keys a row may have.
     pub(crate) fn keys_of_row(&self) -> usize {
         self.state().report.match_rules.len().max(1)
@@ -318,6 +327,9 @@ impl<'a> Reporter<'a> {
     /// Counts the rows of these keys, which match: all of them, and those of each rule.
     pub(super) fn matching_rows(&self, keys: RowSet<'_>) -> u64 {
         let rules = self.keys_of_row();
+        if rules == 1 {
+            return keys.len() as u64;
+        }
         let mut rows = vec![0; rules];
         keys.by_first_key(rules).for_each(|found| rows[found.rule] += 1);
         for (rule, rows) in self.state().report.match_rules.iter_mut().zip(&rows) {
@@ -469,7 +481,10 @@ impl<'a> Reporter<'a> {
             items: matches.items() as u64,
             rows: self.matching_rows(RowSet::from(matches)),
         });
-        let undecodable = found.payload.as_ref().map(|payload| payload.undecodable() as u64);
+        let undecodable = found.payload.as_ref().zip(found.matches.as_ref()).map(|(payload, matches)| {
+            let rows = RowSet::from(matches).by_first_key(self.keys_of_row());
+            payload.undecodable(rows.map(|found| found.at)) as u64
+        });
         {
             let report = &mut self.state().report;
             report.matches = counts;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use vesica_encode::items::Matches;
 use vesica_protocols::{Misuse, Outcome};
-use vesica_table::{MatchedRow, PayloadRows, RowBitmap, RowSet};
+use vesica_table::{PayloadRows, RowBitmap, RowSet};
 
 use crate::words::error::Error;
 use crate::words::report::Report;
@@ -27,8 +27,8 @@ pub struct RunResult {
     pub matches: Option<Matches>,
     /// My matching rows, if my keys were on disk.
     pub selected: Option<RowBitmap>,
-    /// The rule by which each of my matching rows matches, counted from 0, if there are several rules and the rows go nowhere.
-    pub matched_by: Option<Vec<usize>>,
+    /// The rule by which each of my matching rows matches, counted from 0, if there are several.
+    pub matched_by: Option<Vec<u8>>,
     /// The match numbers of my matching rows, in the order of the rows, if they were agreed.
     pub numbers: Option<Vec<u64>>,
     /// The sender's columns for my matching rows, if they were agreed and the rows go nowhere
@@ -76,12 +76,14 @@ impl RunResult {
             self.selected = Some(rows);
         }
         let Some(matches) = self.matches.take() else { return self };
-        let found: Vec<MatchedRow> = RowSet::from(&matches).by_first_key(rules).collect();
-        let at: Vec<usize> = found.iter().map(|found| found.at).collect();
-        self.matches = Some(matches.with_rows(found.iter().map(|found| found.row).collect()));
-        self.matched_by = Some(found.iter().map(|found| found.rule).collect());
-        self.numbers = self.numbers.map(|numbers| at.iter().map(|at| numbers[*at]).collect());
-        self.payload = self.payload.map(|payload| payload.of_rows(&at));
+        let found = || RowSet::from(&matches).by_first_key(rules);
+        let at = || found().map(|found| found.at);
+        self.numbers = self.numbers.map(|numbers| at().map(|at| numbers[at]).collect());
+        self.payload = self.payload.map(|payload| payload.of_rows(at()));
+        // There are at most 16 rules.
+        self.matched_by = Some(found().map(|found| found.rule as u8).collect());
+        let rows = found().map(|found| found.row).collect();
+        self.matches = Some(matches.with_rows(rows));
         self
     }
 }
@@ -90,5 +92,54 @@ impl RunResult {
 impl fmt::Debug for RunResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RunResult").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vesica_encode::items::{Encoding, ItemsBuilder, KeyEncoder, OnDuplicates, Width};
+
+    use super::*;
+
+    /// Matches whose rows are these.
+    fn matches(rows: &[u64]) -> Matches {
+        let mut builder = ItemsBuilder::new(Encoding::Digest(Width::Digest128), rows.len()).unwrap();
+        for row in rows {
+            let mut key = KeyEncoder::new(1).unwrap();
+            key.part(&row.to_le_bytes()).unwrap();
+            builder.push(*row, key.canonical().unwrap()).unwrap();
+        }
+        let items = builder.build(OnDuplicates::All).unwrap();
+        items.matches(0..items.len())
+    }
+
+    #[test]
+    fn keys_become_rows_with_what_goes_with_their_first_key() {
+        // Of three rules: row 0 by the second and the third, row 2 by the first, row 3 by the third.
+        let keys = [1, 2, 6, 11];
+        let blocks = vec![2, b'a', 2, b'b', 2, b'c', 0xff, 0xff];
+        let result = || RunResult {
+            matches: Some(matches(&keys)),
+            numbers: Some(vec![40, 30, 20, 10]),
+            payload: PayloadRows::new(vec!["p".into()], 2, blocks.clone(), vec![0, 1, 2, 3]),
+            ..RunResult::default()
+        };
+        let found = result().by_rows(3);
+        assert_eq!(found.matches.as_ref().map(Matches::rows), Some(&[0, 2, 3][..]));
+        assert_eq!(found.matches.map(|matches| matches.items()), Some(4));
+        assert_eq!(found.matched_by, Some(vec![1, 0, 2]));
+        assert_eq!(found.numbers, Some(vec![40, 20, 10]));
+        let payload = found.payload.unwrap();
+        let texts: Vec<Option<&str>> = (0..3).flat_map(|row| payload.fields(row)).collect();
+        assert_eq!(texts, [Some("a"), Some("c"), None]);
+        assert_eq!(payload.undecodable(0..3), 1);
+        // With one rule, keys are rows.
+        let found = result().by_rows(1);
+        assert_eq!((found.matches.unwrap().rows(), found.matched_by), (&keys[..], None));
+
+        let mut bitmap = RowBitmap::new(15);
+        keys.iter().for_each(|key| assert!(bitmap.insert(*key)));
+        let found = RunResult { selected: Some(bitmap), ..RunResult::default() }.by_rows(3);
+        assert!(found.selected.unwrap().iter().eq([0, 2, 3]));
     }
 }

@@ -127,6 +127,10 @@ impl Meeting {
     }
 }
 
+fn is_rule(name: &str) -> bool {
+    Rule::ALL.iter().any(|known| known.name() == name)
+}
+
 /// The command that a role runs.
 fn command(role: Role) -> &'static str {
     match role {
@@ -196,12 +200,9 @@ impl RunFile {
         let mut keys = [peer, mine].into_iter().flatten().chain(via_key);
         match () {
             () if ![Role::Receiver, Role::Sender].map(command).contains(&&*self.role) => Some("a role"),
-            () if !(self.key_rules().iter().flat_map(|rule| rule.split(PLUS)))
-                .all(|rule| Rule::ALL.iter().any(|known| known.name() == rule)) =>
-            {
-                Some("a rule of a key")
-            }
-            () if !self.keys.is_empty() && !self.several.is_empty() => Some("a key beside rules to match by"),
+            () if self.keys.is_empty() == self.several.is_empty() => Some("keys, or else rules to match by,"),
+            () if !self.key_columns().iter().flatten().all(|rule| is_rule(rule)) => Some("a rule of a key"),
+            () if self.several.len() > MatchRules::MOST => Some("a number of rules"),
             // Never `@FILE`: that would be a file of the reader's.
             () if !keys.all(|key| key.parse::<PublicKey>().is_ok()) => Some("a public key"),
             () if places
@@ -246,6 +247,14 @@ impl RunFile {
     /// The option by which its reader names the columns of its keys: `key`, or `match` for several.
     pub fn key_option(&self) -> &'static str {
         if self.several.is_empty() { "key" } else { "match" }
+    }
+
+    /// The key rules of the columns of each of these options.
+    fn key_columns(&self) -> Vec<Vec<&str>> {
+        match self.several.is_empty() {
+            true => self.keys.iter().map(|rule| vec![rule.as_str()]).collect(),
+            false => self.several.iter().map(|rule| rule.split(PLUS).collect()).collect(),
+        }
     }
 
     /// The rule of each of these options, in order.
@@ -304,7 +313,13 @@ impl RunFile {
                 false => (MatchRule::split(given).collect(), rule.split(PLUS).collect()),
             };
             if columns.len() != rules.len() {
-                return Err(wrong_number(given.len()));
+                let message = text!(
+                    "`{}` names {} columns, and the run file has `{}` there",
+                    Text::option_with("match", given.clone()),
+                    columns.len(),
+                    rule.clone()
+                );
+                return Err(Error::usage(message, "name a column for each of these, as COLUMN + COLUMN"));
             }
             let columns: Result<Vec<String>, Error> = columns.into_iter().zip(rules).map(under).collect();
             Ok(columns?.join(PLUS))
@@ -433,7 +448,10 @@ mod tests {
             text.replace("\"level\"", "\"levels\""),
             text.replace("\"role\"", "\"rolle\""),
             text.replace("\"receive\"", "\"\\u001b[2J\""),
-            text.replace("\"keys\": []", "\"keys\": [\"raw\\n\"]"),
+            text.replace("[\n    \"raw\"\n  ]", "[\"raw\\n\"]"),
+            text.replace("[\n    \"raw\"\n  ]", "[]"),
+            text.replace("[\n    \"raw\"\n  ]", "[\"raw + raw\"]"),
+            text.replace("keys", "match").replace("\"raw\"", &["\"raw\""; 17].join(", ")),
             text.replace("\"partner\": {}", "\"partner\": {\"peer\": \"@/etc/passwd\"}"),
             text.replace("\"partner\": {}", "\"partner\": {\"connect\": \"a:1\\u001b[2J\"}"),
             text.replace("\"partner\": {}", "\"partner\": {\"run\": \"a\\u202eb\"}"),

@@ -13,7 +13,7 @@ use vesica::protocols::Role;
 use vesica::protocols::registry::Security;
 use vesica::report::Event;
 use vesica::settings::{Choice, Settings};
-use vesica::table::{Dialect, KeySpec, MatchRules, Rule};
+use vesica::table::{Dialect, MatchRule};
 use vesica::{Kind, randomness};
 
 /// A folder with two tables and two identities.
@@ -49,8 +49,7 @@ impl Scene {
         told: &(dyn Fn(Role, &Event, &CancelToken) + Sync),
     ) -> Ended {
         let input: &Path = &self.folder.path().join(role.name());
-        let (keys, output) =
-            (MatchRules::from(vec![KeySpec::new("key", Rule::Raw)]), Destination::RowNumbers);
+        let (keys, output) = (MatchRule::parse("key").unwrap().into(), Destination::RowNumbers);
         let table = TableArgs {
             input: input.to_owned().into(),
             keys,

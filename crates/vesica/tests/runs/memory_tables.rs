@@ -10,7 +10,7 @@ use vesica::job::{Destination, Ended, Job, Source, TableArgs};
 use vesica::protocols::{Learns, Role};
 use vesica::report::Event;
 use vesica::settings::Settings;
-use vesica::table::Dialect;
+use vesica::table::{Dialect, MatchRule};
 use vesica::{Kind, local, randomness};
 
 /// People whose addresses are numbered, the last column of no use as a key.
@@ -27,7 +27,7 @@ fn kept(batches: &[RecordBatch]) -> Source {
 fn args(input: Source, output: Destination, key: &str) -> TableArgs {
     TableArgs {
         input,
-        keys: vec![key.parse::<vesica::table::KeySpec>().unwrap()].into(),
+        keys: MatchRule::parse(key).unwrap().into(),
         dialect: Dialect::default(),
         output,
         protected: Vec::new(),

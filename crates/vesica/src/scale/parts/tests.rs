@@ -13,7 +13,7 @@ use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates,
 use vesica_net::{Connection, NetError, NetEvent, Options, PartCall, memory};
 use vesica_protocols::testing::{Planted, planted_for, usual};
 use vesica_protocols::{Learns, Parameters, Role, Sizes};
-use vesica_table::Dialect;
+use vesica_table::{Dialect, MatchRule};
 
 use super::line::{RunConnection, Step, StepKind};
 use super::part::PartProgress;
@@ -661,7 +661,7 @@ fn an_overfull_part_ends_the_run_with_70_and_nothing_is_written() {
     let table = |name: &str, keys: &[String], output: Destination| {
         let input = folder.path().join(name);
         std::fs::write(&input, format!("k\n{}\n", keys.join("\n"))).unwrap();
-        let (keys, dialect) = (vec!["k".parse().unwrap()], Dialect::default());
+        let (keys, dialect) = (MatchRule::parse("k").unwrap().into(), Dialect::default());
         TableArgs { input: input.into(), keys, dialect, output, protected: Vec::new() }
     };
     let crowd = crowd(&key, 200);

@@ -79,11 +79,6 @@ impl Reporter<'_> {
         }
     }
 
-    /// Rows of the table.
-    pub(crate) fn rows(&self) -> u64 {
-        self.state().report.sizes.rows
-    }
-
     /// The most memory that a run takes whose keys are on disk.
     pub(crate) fn memory_bound(&self, needed: u64) {
         self.state().report.memory_bound = Some(needed);

@@ -151,7 +151,7 @@ fn against_program(
     let key: KeySpec = "k:raw".parse().unwrap();
     let table = TableArgs {
         input: input.into(),
-        keys: vec![key.clone()],
+        keys: vec![key.clone()].into(),
         dialect,
         output: Destination::RowNumbers,
         protected: Vec::new(),

@@ -38,7 +38,7 @@ type Change = fn(&mut Meant);
 fn table(folder: &Path, keys: &[String]) -> TableArgs {
     let input = folder.join("mine.csv");
     std::fs::write(&input, format!("k\n{}\n", keys.join("\n"))).unwrap();
-    let (keys, dialect) = (vec!["k:raw".parse().unwrap()], Dialect::default());
+    let (keys, dialect) = (MatchRule::parse("k:raw").unwrap().into(), Dialect::default());
     let output = Destination::Path(folder.join("out.csv"));
     TableArgs { input: input.into(), keys, dialect, output, protected: Vec::new() }
 }
