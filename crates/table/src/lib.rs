@@ -76,7 +76,7 @@ pub use packing::Packing;
 pub use payload::PayloadRows;
 pub use request::{OnFault, Request, TableReport};
 pub use rows::{RowBitmap, RowMarks, RowSet};
-pub use rule::{Country, Part, Rule, Value};
+pub use rule::{Country, DateOrder, Part, Rule, Value};
 pub use shown::shown_path;
 pub use sink::RowSink;
 pub use spec_error::SpecError;
