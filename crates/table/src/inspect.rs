@@ -9,10 +9,12 @@ use vesica_encode::items::{Encoding, Width};
 use vesica_text::{Text, text};
 
 use crate::collect::{Collector, RowFault, Rows};
+use crate::columnar::text::is_uuid;
 use crate::columnar::{self, Wanted};
 use crate::error::{Invalid, Place, TableError};
 use crate::format::Format;
 use crate::header::{self, Needed};
+use crate::hints::{Hints, Look};
 use crate::input::{Input, Progress};
 use crate::key::KeySpec;
 use crate::request::{Loaded, OnFault, Request};
@@ -65,6 +67,8 @@ pub struct Keys {
     pub invalid: u64,
     /// Why keys are invalid.
     pub faults: Vec<KeyFault>,
+    /// What valid keys look like that hardly anybody means.
+    pub hints: Vec<KeyHint>,
     /// Masked values of the first rows with a key, after their rules; one for each key column.
     pub samples: Vec<Vec<String>>,
 }
@@ -80,6 +84,17 @@ pub struct KeyFault {
     pub rows: u64,
     /// The first such row.
     pub first: Place,
+}
+
+/// Keys that are valid and hardly what anybody means.
+#[derive(Clone, Debug)]
+pub struct KeyHint {
+    /// The column and its rule.
+    pub key: String,
+    /// What they look like.
+    pub look: Look,
+    /// How many rows have such a key.
+    pub rows: u64,
 }
 
 impl Input {
@@ -109,12 +124,13 @@ impl Input {
                 request: &request,
                 collector,
                 faults: BTreeMap::new(),
+                hints: vec![Hints::default(); request.keys.len()],
                 samples: Vec::new(),
             })
         };
         let Loaded { rows, columns, .. } =
             self.read(1, &keys.iter().map(Needed::key).collect::<Vec<_>>(), begin, on_progress)?;
-        let Inspecting { collector, faults, samples, .. } = rows;
+        let Inspecting { collector, faults, hints, samples, .. } = rows;
         let (_, report) = collector.finish(&request)?;
         let faults = faults.into_iter().map(|((part, _), (reason, rows, first))| KeyFault {
             key: request.keys[part].to_string(),
@@ -122,7 +138,12 @@ impl Input {
             rows,
             first,
         });
+        let hints = request.keys.iter().zip(hints).flat_map(|(key, hints)| {
+            let hint = move |(look, rows)| KeyHint { key: key.to_string(), look, rows };
+            hints.iter().map(hint).collect::<Vec<_>>()
+        });
         let found = Keys {
+            hints: hints.collect(),
             distinct: report.items,
             duplicates: report.duplicates,
             nulls: report.nulls,
@@ -166,7 +187,7 @@ impl Input {
         let schema = columnar::schema(self, Wanted::Names)?;
         let column = |field: &arrow_schema::FieldRef| Column {
             name: shown(field.name().as_bytes()),
-            data_type: field.data_type().to_string(),
+            data_type: if is_uuid(field) { "UUID".to_owned() } else { field.data_type().to_string() },
             refusal: columnar::text::refusal(field.data_type()),
             is_key: is_key(field.name()),
         };
@@ -188,13 +209,15 @@ impl Rows<'_> for Counting {
     }
 }
 
-/// Counts the faults of keys, and takes samples.
+/// Counts the faults and the looks of keys, and takes samples.
 struct Inspecting<'r> {
     file: &'r str,
     request: &'r Request,
     collector: Collector,
     /// By key column and reason in words: the reason, how many rows, and the first of them.
     faults: BTreeMap<(usize, String), (Invalid, u64, Place)>,
+    /// By key column.
+    hints: Vec<Hints>,
     samples: Vec<Vec<String>>,
 }
 
@@ -204,9 +227,17 @@ impl Rows<'_> for Inspecting<'_> {
         place: impl FnOnce() -> Place,
         value: impl Fn(usize) -> Value<'v>,
     ) -> Result<(), TableError> {
+        let nulls = self.collector.report().nulls;
         match self.collector.row(&value) {
-            Ok(()) if self.samples.len() < SAMPLES => self.sample(value),
-            Ok(()) => {}
+            Ok(()) if self.collector.report().nulls > nulls => {}
+            Ok(()) => {
+                for (part, (key, hints)) in self.request.keys.iter().zip(&mut self.hints).enumerate() {
+                    hints.see(key.rule, value(part).bytes());
+                }
+                if self.samples.len() < SAMPLES {
+                    self.sample(value);
+                }
+            }
             Err(RowFault::Invalid { part, reason }) => {
                 let kind = (part, reason.to_string());
                 if self.faults.len() < KINDS || self.faults.contains_key(&kind) {
@@ -306,6 +337,25 @@ mod tests {
         assert_eq!((keys.faults.len(), keys.faults[0].rows, keys.faults[0].first), (1, 3, Place::Line(5)));
         assert_eq!(keys.faults[0].key, "mail:email");
         assert_eq!(keys.samples, [["a***@e***.com"], ["a***@e***.com"], ["e***@e***.org"]]);
+    }
+
+    #[test]
+    fn flaw_written_nulls_and_other_looks_are_told() {
+        let digest = "b4c9a289323b21a01c3e940f150eb9b8c542587f1abfd8f0e1cc1ffc5e475514";
+        let file = format!("id,n\nNULL,a\n\\N,b\nnan,\nu1,1.23457E+11\n{digest},d\nada\u{200b},12.0\nu2,e\n");
+        let found = |specs: &[&str]| {
+            let keys = input(file.as_bytes()).unwrap().inspect(&keys(specs), &mut go).unwrap().keys.unwrap();
+            let told = keys.hints.into_iter().map(|hint| (hint.key, hint.look, hint.rows));
+            told.collect::<Vec<_>>()
+        };
+        let of_id = |nulls| {
+            let looks = [(Look::WrittenNull, nulls), (Look::Invisible, 1), (Look::Hashed, 1)];
+            looks.map(|(look, rows)| ("id:raw".to_owned(), look, rows))
+        };
+        assert_eq!(found(&["id"]), of_id(3));
+        // A row without a key has no look.
+        let rounded = ("n:text".to_owned(), Look::Rounded, 2);
+        assert_eq!(found(&["id", "n:text"]), [&of_id(2)[..], &[rounded]].concat());
     }
 
     #[test]
