@@ -283,7 +283,7 @@ pub(crate) struct TableOptions {
     /// The same as --input
     #[arg(value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
-    /// Key column, COLUMN[:RULE]; rules are raw, text, email, email-uid2, email-meta, phone, phone:CC, ip, date, int, sha256; repeat for a composite key
+    /// Key column, COLUMN[:RULE]; rules are raw, text, email, email-uid2, email-meta, email-google, phone, phone:CC, name, postcode, ip, date, date:DMY, int, uuid, sha256; repeat for a composite key
     #[arg(long, value_name = "SPEC", required = true)]
     pub(crate) key: Vec<KeySpec>,
     #[command(flatten)]

@@ -183,7 +183,8 @@ def receive(
         table: Anything with the Arrow PyCapsule interface (pyarrow, pandas, Polars, DuckDB relations), or a path to
             CSV, Parquet or Arrow IPC.
         key: ``"COLUMN"`` or ``"COLUMN:RULE"``; a list of them for a composite key. Rules are ``raw``, ``text``,
-            ``email``, ``email-uid2``, ``email-meta``, ``phone``, ``phone:CC``, ``ip``, ``date``, ``int``, ``sha256``.
+            ``email``, ``email-uid2``, ``email-meta``, ``email-google``, ``phone``, ``phone:CC``, ``name``, ``postcode``,
+            ``ip``, ``date``, ``date:DMY``, ``int``, ``uuid``, ``sha256``.
         output: A file for the rows, in the table's format; needed if the table is a path.
         row_numbers: Return the numbers of the rows, counted from 0, instead of the rows.
         result: ``"rows"``, or ``"count"`` for how many keys match, or ``"sum"`` for sums of the sender's columns ``value``

@@ -65,6 +65,16 @@ pub fn json(inspection: &Inspection) -> serde_json::Value {
                     },
                 })
                 .collect(),
+            hints: keys
+                .hints
+                .iter()
+                .map(|hint| HintForm {
+                    key: &hint.key,
+                    look: hint.look.name(),
+                    reason: hint.look.text().shell(),
+                    rows: hint.rows,
+                })
+                .collect(),
             samples: &keys.samples,
         }),
     };
@@ -102,6 +112,8 @@ struct KeysForm<'a> {
     nulls: u64,
     invalid: u64,
     faults: Vec<FaultForm<'a>>,
+    /// What valid keys look like that hardly anybody means.
+    hints: Vec<HintForm<'a>>,
     samples: &'a [Vec<String>],
 }
 
@@ -111,6 +123,14 @@ struct FaultForm<'a> {
     reason: String,
     rows: u64,
     first: At,
+}
+
+#[derive(Serialize)]
+struct HintForm<'a> {
+    key: &'a str,
+    look: &'static str,
+    reason: String,
+    rows: u64,
 }
 
 #[derive(Serialize)]
