@@ -12,7 +12,7 @@ use vesica_net::relay::{Join, Label};
 use vesica_net::testing::{frame, frames, hello, join, records, replies, signs};
 use vesica_net::{Identity, PublicKey};
 use vesica_protocols::Role;
-use vesica_table::{Input, KeySpec, PairSpec, Request, Rule, Value};
+use vesica_table::{DateOrder, Input, KeySpec, PairSpec, Request, Rule, Value};
 
 use crate::{Target, mutate};
 
@@ -204,14 +204,21 @@ fn values() -> Vec<Vec<u8>> {
         "2026-02-28T23:59:60.5+01:00",
         "-000123",
         "tMmiiTI7IaAcPpQPFQ65uMVCWH8av9jw4cwf/F5HVRQ=",
+        "Prof. Dr. Łukasz O’Brien-\u{200b}Đặng",
+        "sw1a 1aa",
+        "21.11.2026 04:16",
+        "{01234567-89AB-cdef-0123-456789abcdef}",
     ];
     values.map(|value| value.as_bytes().to_vec()).into()
 }
 
 /// A rule only appends. It appends the same bytes for the same value, after any other bytes.
 fn apply_rules(input: &[u8]) {
-    for rule in Rule::ALL {
-        let value = || Value::Text(Cow::Borrowed(input));
+    let orders = ["DMY", "MDY", "YMD"].map(|name| Rule::Date(DateOrder::find(name)));
+    let rules = Rule::ALL.into_iter().chain(orders);
+    for (rule, binary) in rules.flat_map(|rule| [(rule, false), (rule, true)]) {
+        let bytes = Cow::Borrowed(input);
+        let value = || if binary { Value::Binary(bytes.clone()) } else { Value::Text(bytes.clone()) };
         let (mut alone, mut after) = (Vec::new(), b"before".to_vec());
         let (first, second) = (rule.apply(value(), &mut alone), rule.apply(value(), &mut after));
         assert_eq!(first.is_ok(), second.is_ok());

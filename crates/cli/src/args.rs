@@ -314,7 +314,7 @@ pub(crate) struct TableOptions {
     /// The same as --input
     #[arg(value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
-    /// Key column, COLUMN[:RULE]; rules are raw, text, email, email-uid2, email-meta, phone, phone:CC, ip, date, int, sha256; repeat for a composite key
+    /// Key column, COLUMN[:RULE]; rules are raw, text, email, email-uid2, email-meta, email-google, phone, phone:CC, name, postcode, ip, date, date:DMY, int, uuid, sha256; repeat for a composite key
     #[arg(long, value_name = "SPEC", required_unless_present = "rules")]
     key: Vec<KeySpec>,
     /// A rule to match by, COLUMN[:RULE], or COLUMN[:RULE] + COLUMN[:RULE] for a key of several columns; a row matches by the first rule that hits, and column matched_by says which: repeat for several keys, in the order that both sides agree on

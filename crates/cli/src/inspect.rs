@@ -82,6 +82,12 @@ fn describe(keys: &Keys, text: &mut String) {
         let (rows, key, reason, first) = (fault.rows, &fault.key, fault.reason.text().shell(), fault.first);
         line(text, &format!("{rows:>16}  {key}: {reason}; first in {first}"));
     }
+    if !keys.hints.is_empty() {
+        line(text, "\nvalid keys that hardly anybody means:");
+    }
+    for hint in &keys.hints {
+        line(text, &format!("{:>12}  {} {}", hint.rows, hint.key, hint.look.text().shell()));
+    }
     if !keys.samples.is_empty() {
         line(text, "\nthe first keys, masked:");
     }

@@ -197,9 +197,11 @@ fn payload<'v>(
         let text = match &field {
             Value::Null => None,
             Value::Undecoded => return refused(PayloadFault::NotText),
-            Value::Text(text) if std::str::from_utf8(text).is_err() => return refused(PayloadFault::NotText),
-            Value::Text(text) if text.contains(&0) => return refused(PayloadFault::ZeroByte),
-            Value::Text(text) => Some(&text[..]),
+            Value::Text(text) | Value::Binary(text) => match std::str::from_utf8(text) {
+                Err(_) => return refused(PayloadFault::NotText),
+                Ok(text) if text.contains('\0') => return refused(PayloadFault::ZeroByte),
+                Ok(text) => Some(text.as_bytes()),
+            },
         };
         fits &= write_field(text, out);
     }

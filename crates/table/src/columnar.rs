@@ -17,7 +17,7 @@ use crate::shown::shown;
 use crate::table::Cuts;
 use ::parquet::errors::ParquetError;
 use arrow_array::{RecordBatch, RecordBatchOptions};
-use arrow_schema::{ArrowError, DataType, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 
 mod calendar;
 mod claims;
@@ -227,8 +227,9 @@ pub(crate) fn read<'r, S: Rows<'r>>(
     let names: Vec<&[u8]> = schema.fields().iter().map(|field| field.name().as_bytes()).collect();
     let indices = header::find(input.name(), needed, &names, header::Where::Schema)?;
     for (needed, index) in needed.iter().zip(&indices) {
-        usable(input, *needed, schema.field(*index).data_type())?;
+        usable(input, *needed, schema.field(*index))?;
     }
+    let uuids = indices.iter().map(|index| text::is_uuid(schema.field(*index))).collect();
     let mut columns = indices.clone();
     columns.sort_unstable();
     columns.dedup();
@@ -237,7 +238,7 @@ pub(crate) fn read<'r, S: Rows<'r>>(
 
     let mut scan = Scan::open(input, Wanted::Columns(&columns), on_progress)?;
     let mut rows = begin(scan.rows_hint())?;
-    let keys = Keys { input, indices };
+    let keys = Keys { input, indices, uuids };
     pieces::read(threads, &mut scan, &keys, &mut rows)?;
     // All rows, if there are no pieces.
     while let Some((first, batch)) = scan.next()? {
@@ -252,13 +253,16 @@ pub(crate) fn read<'r, S: Rows<'r>>(
 struct Keys<'a> {
     input: &'a Input,
     indices: Vec<usize>,
+    /// Whether the values of each are UUIDs.
+    uuids: Vec<bool>,
 }
 
 impl Keys<'_> {
     /// Hands the rows of a batch, which begins with row `first`, to `rows`.
     fn of<'r>(&self, first: u64, batch: &RecordBatch, rows: &mut impl Rows<'r>) -> Result<(), TableError> {
         // The types were checked before; a batch of other types contradicts its schema.
-        let texts = guarded(|| self.indices.iter().map(|index| Texts::of(batch.column(*index))).collect());
+        let columns = self.indices.iter().zip(&self.uuids);
+        let texts = guarded(|| columns.map(|(index, uuid)| Texts::of(batch.column(*index), *uuid)).collect());
         let texts: Vec<_> = texts.flatten().ok_or_else(|| damaged(self.input, None, What::Data))?;
         let place = |row| Place::Row(first + row as u64 + 1);
         rows.rows(batch.num_rows(), place, |row, part| texts[part].get(row))
@@ -266,14 +270,16 @@ impl Keys<'_> {
 }
 
 /// Checks that the values of a column can be what they are for.
-fn usable(input: &Input, needed: Needed<'_>, data_type: &DataType) -> Result<(), TableError> {
+fn usable(input: &Input, needed: Needed<'_>, field: &Field) -> Result<(), TableError> {
+    let data_type = field.data_type();
     let refusal = match needed.purpose {
         Purpose::Key(rule) => {
-            let time_stamp = rule == Rule::Date && matches!(data_type, DataType::Timestamp(..));
+            let time_stamp = matches!(rule, Rule::Date(_)) && matches!(data_type, DataType::Timestamp(..));
             let date = "the rule `date` takes days: cast the column to a date";
             text::refusal(data_type).or(Some(date).filter(|_| time_stamp))
         }
         Purpose::Value => text::value_refusal(data_type),
+        Purpose::Payload if text::is_uuid(field) => None,
         Purpose::Payload => text::payload_refusal(data_type),
     };
     match refusal {
@@ -431,6 +437,8 @@ impl From<&ArrowError> for What {
     }
 }
 
+#[cfg(test)]
+mod bytes_tests;
 #[cfg(test)]
 mod copy_tests;
 #[cfg(test)]

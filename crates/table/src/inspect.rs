@@ -9,13 +9,16 @@ use vesica_encode::items::{Encoding, Width};
 use vesica_text::{Text, text};
 
 use crate::collect::{Collector, RowFault, Rows};
+use crate::columnar::text::is_uuid;
 use crate::columnar::{self, Wanted};
 use crate::error::{Invalid, Place, TableError};
 use crate::format::Format;
 use crate::header::{self, Needed};
+use crate::hints::{Hints, Look};
 use crate::input::{Input, Progress};
 use crate::key::KeySpec;
-use crate::match_rules::MatchRules;
+use crate::match_rules::{MatchRule, MatchRules};
+use crate::profile::ColumnProfile;
 use crate::request::{Loaded, OnFault, Request, RuleReport};
 use crate::rule::{Part, Value};
 use crate::shown::{shown, turns_text};
@@ -68,6 +71,10 @@ pub struct Keys {
     pub faults: Vec<KeyFault>,
     /// Where there are several rules to match by: each of them, and what it makes of the rows.
     pub rules: Vec<(String, RuleReport)>,
+    /// What valid keys look like that hardly anybody means.
+    pub hints: Vec<KeyHint>,
+    /// What the values of each rule's columns look like, with the name of the key rule.
+    pub profiles: Vec<Vec<(String, ColumnProfile)>>,
     /// Masked values of the first rows with a key, after their rules; one for each key column, `-` where one of several
     /// keys is missing.
     pub samples: Vec<Vec<String>>,
@@ -84,6 +91,17 @@ pub struct KeyFault {
     pub rows: u64,
     /// The first such row.
     pub first: Place,
+}
+
+/// Keys that are valid and hardly what anybody means.
+#[derive(Clone, Debug)]
+pub struct KeyHint {
+    /// The column and its rule.
+    pub key: String,
+    /// What they look like.
+    pub look: Look,
+    /// How many rows have such a key.
+    pub rows: u64,
 }
 
 impl Input {
@@ -113,12 +131,14 @@ impl Input {
                 request: &request,
                 collector,
                 faults: BTreeMap::new(),
+                hints: vec![Hints::default(); request.keys.columns().count()],
+                profiles: vec![ColumnProfile::default(); request.keys.columns().count()],
                 samples: Vec::new(),
             })
         };
         let Loaded { rows, columns, .. } =
             self.read(1, &keys.columns().map(Needed::key).collect::<Vec<_>>(), begin, on_progress)?;
-        let Inspecting { collector, faults, samples, .. } = rows;
+        let Inspecting { collector, faults, hints, profiles, samples, .. } = rows;
         let of_rules = collector.of_rules();
         let (_, report) = collector.finish(&request)?;
         let name = |part| request.keys.columns().nth(part).map(ToString::to_string);
@@ -129,8 +149,19 @@ impl Input {
             first,
         });
         let rules = keys.iter().map(ToString::to_string).zip(of_rules);
+        let hints = request.keys.columns().zip(hints).flat_map(|(key, hints)| {
+            let hint = move |(look, rows)| KeyHint { key: key.to_string(), look, rows };
+            hints.iter().map(hint).collect::<Vec<_>>()
+        });
+        let mut profiles = profiles.into_iter();
+        let of_rule = |rule: &MatchRule| {
+            let columns = rule.columns().iter().zip(&mut profiles);
+            columns.map(|(key, profile)| (key.rule.name().to_owned(), profile)).collect()
+        };
         let found = Keys {
+            profiles: request.keys.iter().map(of_rule).collect(),
             rules: if keys.are_several() { rules.collect() } else { Vec::new() },
+            hints: hints.collect(),
             distinct: report.items,
             duplicates: report.duplicates,
             nulls: report.nulls,
@@ -174,7 +205,7 @@ impl Input {
         let schema = columnar::schema(self, Wanted::Names)?;
         let column = |field: &arrow_schema::FieldRef| Column {
             name: shown(field.name().as_bytes()),
-            data_type: field.data_type().to_string(),
+            data_type: if is_uuid(field) { "UUID".to_owned() } else { field.data_type().to_string() },
             refusal: columnar::text::refusal(field.data_type()),
             is_key: is_key(field.name()),
         };
@@ -196,13 +227,16 @@ impl Rows<'_> for Counting {
     }
 }
 
-/// Counts the faults of keys, and takes samples.
+/// Counts the faults and the looks of keys, and takes samples.
 struct Inspecting<'r> {
     file: &'r str,
     request: &'r Request,
     collector: Collector,
     /// By key column and reason in words: the reason, how many rows, and the first of them.
     faults: BTreeMap<(usize, String), (Invalid, u64, Place)>,
+    /// By key column.
+    hints: Vec<Hints>,
+    profiles: Vec<ColumnProfile>,
     samples: Vec<Vec<String>>,
 }
 
@@ -212,9 +246,18 @@ impl Rows<'_> for Inspecting<'_> {
         place: impl FnOnce() -> Place,
         value: impl Fn(usize) -> Value<'v>,
     ) -> Result<(), TableError> {
+        let nulls = self.collector.report().nulls;
+        self.look(&value);
         match self.collector.row(&value) {
-            Ok(()) if self.samples.len() < SAMPLES => self.sample(value),
-            Ok(()) => {}
+            Ok(()) if self.collector.report().nulls > nulls => {}
+            Ok(()) => {
+                for (part, (key, hints)) in self.request.keys.columns().zip(&mut self.hints).enumerate() {
+                    hints.see(key.rule, value(part).bytes());
+                }
+                if self.samples.len() < SAMPLES {
+                    self.sample(value);
+                }
+            }
             Err(RowFault::Invalid { part, reason }) => {
                 let kind = (part, reason.to_string());
                 if self.faults.len() < KINDS || self.faults.contains_key(&kind) {
@@ -228,6 +271,15 @@ impl Rows<'_> for Inspecting<'_> {
 }
 
 impl Inspecting<'_> {
+    /// Counts what the values of a row look like.
+    fn look<'v>(&mut self, value: &impl Fn(usize) -> Value<'v>) {
+        for (part, (key, profile)) in self.request.keys.columns().zip(&mut self.profiles).enumerate() {
+            let (value, mut canonical) = (value(part), Vec::new());
+            let taken = key.rule.apply(value.clone(), &mut canonical);
+            profile.see(key.rule, value.bytes(), taken.map(|_| &canonical[..]).map_err(drop));
+        }
+    }
+
     fn sample<'v>(&mut self, value: impl Fn(usize) -> Value<'v>) {
         let masked = |(part, key): (usize, &KeySpec)| {
             let mut canonical = Vec::new();
@@ -326,6 +378,25 @@ mod tests {
         assert_eq!((keys.faults.len(), keys.faults[0].rows, keys.faults[0].first), (1, 3, Place::Line(5)));
         assert_eq!(keys.faults[0].key, "mail:email");
         assert_eq!(keys.samples, [["a***@e***.com"], ["a***@e***.com"], ["e***@e***.org"]]);
+    }
+
+    #[test]
+    fn flaw_written_nulls_and_other_looks_are_told() {
+        let digest = "b4c9a289323b21a01c3e940f150eb9b8c542587f1abfd8f0e1cc1ffc5e475514";
+        let file = format!("id,n\nNULL,a\n\\N,b\nnan,\nu1,1.23457E+11\n{digest},d\nada\u{200b},12.0\nu2,e\n");
+        let found = |specs: &[&str]| {
+            let keys = input(file.as_bytes()).unwrap().inspect(&keys(specs), &mut go).unwrap().keys.unwrap();
+            let told = keys.hints.into_iter().map(|hint| (hint.key, hint.look, hint.rows));
+            told.collect::<Vec<_>>()
+        };
+        let of_id = |nulls| {
+            let looks = [(Look::WrittenNull, nulls), (Look::Invisible, 1), (Look::Hashed, 1)];
+            looks.map(|(look, rows)| ("id:raw".to_owned(), look, rows))
+        };
+        assert_eq!(found(&["id"]), of_id(3));
+        // A row without a key has no look.
+        let rounded = ("n:text".to_owned(), Look::Rounded, 2);
+        assert_eq!(found(&["id", "n:text"]), [&of_id(2)[..], &[rounded]].concat());
     }
 
     #[test]

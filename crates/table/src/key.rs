@@ -117,6 +117,7 @@ fn rule(column: &str, rest: &str) -> Result<Rule, SpecError> {
     match Rule::word(word) {
         Word::Rule(rule) => Ok(rule),
         Word::NoCountry => Err(SpecError::UnknownCountry { word: word.to_owned() }),
+        Word::NoOrder => Err(SpecError::UnknownOrder { word: word.to_owned() }),
         Word::Unknown => {
             // If a suffix is a known rule, the column name contains a colon; if not, the rule is misspelt.
             let known = word

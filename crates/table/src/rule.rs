@@ -12,22 +12,29 @@ use icu_normalizer::ComposingNormalizerBorrowed;
 
 use self::invalid::Invalid;
 
+mod date;
 mod email;
 mod form;
 pub(crate) mod invalid;
+pub(crate) mod invisible;
+mod name;
 mod phone;
 pub(crate) mod short_keys;
 
+pub use date::DateOrder;
+pub(crate) use form::write_uuid;
 pub use phone::Country;
 
 /// A value as text, the same from every format: integers in decimal, booleans `true`/`false`, dates in ISO
-/// form, text and binary as their bytes. Rules apply to this form.
+/// form, UUIDs in hexadecimal, text and binary as their bytes. Rules apply to this form.
 #[derive(Clone)]
 pub enum Value<'a> {
     /// No value: a null, or an empty CSV field, quoted or not.
     Null,
     /// The bytes of the text form.
     Text(Cow<'a, [u8]>),
+    /// The bytes of a binary column. They are text, too, except where `sha256` and `uuid` find their raw bytes.
+    Binary(Cow<'a, [u8]>),
     /// Bytes that are not valid in the file's encoding. They are invalid under every rule.
     Undecoded,
 }
@@ -38,7 +45,7 @@ impl Value<'_> {
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Value::Null | Value::Undecoded => &[],
-            Value::Text(bytes) => bytes,
+            Value::Text(bytes) | Value::Binary(bytes) => bytes,
         }
     }
 }
@@ -48,6 +55,7 @@ impl fmt::Debug for Value<'_> {
         f.write_str(match self {
             Value::Null => "Null",
             Value::Text(_) => "Text(..)",
+            Value::Binary(_) => "Binary(..)",
             Value::Undecoded => "Undecoded",
         })
     }
@@ -65,7 +73,9 @@ pub enum Part {
 /// How a key column's values are made comparable.
 ///
 /// White space is Unicode's property `White_Space`, control characters are the general category `Cc`, NFC is
-/// Unicode's canonical composition. An empty result is null.
+/// Unicode's canonical composition, and invisible characters are the general category `Cf` and the property
+/// `Default_Ignorable_Code_Point`. An empty result is null. A value with an invisible character is invalid
+/// under all rules but `raw` and `text`, which keep it, and `name` and `phone`, which remove it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub enum Rule {
@@ -86,11 +96,21 @@ pub enum Rule {
     /// `email-meta`: must be UTF-8. White space at both ends removed, then each character's simple lower-case
     /// mapping. Valid as under `email`. No NFC; dots and `+` stay.
     EmailMeta,
-    /// `phone`: must be UTF-8. White space at both ends removed; then an optional `+`, digits, and between
-    /// them white space, hyphens, dots, slashes and parentheses, which are removed. Written in E.164 by the
-    /// numbering plans of this version (`docs/key-rule-definitions.md`). `phone:CH` also takes numbers
+    /// `email-google`: must be UTF-8. White space at both ends removed, then Unicode's full lower case. Valid as
+    /// under `email`. If what follows the `@` is `gmail.com` or `googlemail.com`, then from what precedes it the
+    /// first `+` and all after it are removed, then every dot; at least one byte must be left. No NFC.
+    EmailGoogle,
+    /// `phone`: must be UTF-8. Invisible characters, then white space at both ends removed; then an optional `+`,
+    /// digits, and between them white space, hyphens, dots, slashes and parentheses, which are removed. Written in
+    /// E.164 by the numbering plans of this version (`docs/key-rule-definitions.md`). `phone:CH` also takes numbers
     /// without a calling code, as Swiss ones.
     Phone(Option<Country>),
+    /// `name`: must be UTF-8. The letters and digits of a person's name without accents and case, and without a
+    /// title in front (`docs/key-rule-definitions.md`).
+    Name,
+    /// `postcode`: must be UTF-8. White space and hyphens removed, then 2 to 10 ASCII letters and digits, written in
+    /// upper case. Of nine digits only the first five stay.
+    Postcode,
     /// `ip`: spaces and tabs at both ends removed, then an IPv4 address as four decimal numbers without
     /// leading zeros, or an IPv6 address in any form of RFC 4291, section 2.2. Written in dotted decimal and
     /// as in RFC 5952, section 4; an IPv4-mapped IPv6 address (`::ffff:0:0/96`) is written as the IPv4
@@ -98,14 +118,19 @@ pub enum Rule {
     Ip,
     /// `date`: spaces and tabs at both ends removed, then a calendar date of ISO 8601, extended
     /// (`YYYY-MM-DD`) or basic (`YYYYMMDD`), in ASCII digits, that the Gregorian calendar has, years 0001 to
-    /// 9999. Written in extended form.
-    Date,
+    /// 9999. Written in extended form. `date:DMY`, `date:MDY` and `date:YMD` also take numbers in that order,
+    /// with two dots, hyphens or slashes between them, the day and the month of one or two digits.
+    Date(Option<DateOrder>),
     /// `int`: spaces and tabs at both ends removed, then an optional `+` or `-` and ASCII digits, nothing
     /// else. Written without `+` and leading zeros, at most 64 digits then; minus zero is `0`.
     Int,
+    /// `uuid`: spaces and tabs at both ends removed, then 32 hexadecimal digits of either case, alone or in groups of
+    /// 8, 4, 4, 4 and 12 with hyphens between them, these also in braces or behind `urn:uuid:`; or 16 bytes of a
+    /// binary column. Written in lower case, with hyphens.
+    Uuid,
     /// `sha256`: spaces and tabs at both ends removed, then 64 hexadecimal digits of either case, or base64
-    /// of 32 bytes in the standard or the URL-safe alphabet: 44 characters with padding, or 43 without. The
-    /// canonical bytes are those 32 bytes.
+    /// of 32 bytes in the standard or the URL-safe alphabet: 44 characters with padding, or 43 without; or 32 bytes
+    /// of a binary column that are not all hexadecimal digits. The canonical bytes are those 32 bytes.
     Sha256,
 }
 
@@ -114,27 +139,33 @@ pub(crate) enum Word {
     Rule(Rule),
     /// `phone:` and an unknown country.
     NoCountry,
+    /// `date:` and an unknown order.
+    NoOrder,
     Unknown,
 }
 
 const NFC: ComposingNormalizerBorrowed<'static> = ComposingNormalizerBorrowed::new_nfc();
 
 impl Rule {
-    /// All rules of this version; `phone` may also have a country.
-    pub const ALL: [Rule; 10] = [
+    /// All rules of this version; `phone` may also have a country, and `date` an order.
+    pub const ALL: [Rule; 14] = [
         Rule::Raw,
         Rule::Text,
         Rule::Email,
         Rule::EmailUid2,
         Rule::EmailMeta,
+        Rule::EmailGoogle,
         Rule::Phone(None),
+        Rule::Name,
+        Rule::Postcode,
         Rule::Ip,
-        Rule::Date,
+        Rule::Date(None),
         Rule::Int,
+        Rule::Uuid,
         Rule::Sha256,
     ];
 
-    /// The name, without a country.
+    /// The name, without a country or an order.
     pub const fn name(self) -> &'static str {
         match self {
             Rule::Raw => "raw",
@@ -142,10 +173,14 @@ impl Rule {
             Rule::Email => "email",
             Rule::EmailUid2 => "email-uid2",
             Rule::EmailMeta => "email-meta",
+            Rule::EmailGoogle => "email-google",
             Rule::Phone(_) => "phone",
+            Rule::Name => "name",
+            Rule::Postcode => "postcode",
             Rule::Ip => "ip",
-            Rule::Date => "date",
+            Rule::Date(_) => "date",
             Rule::Int => "int",
+            Rule::Uuid => "uuid",
             Rule::Sha256 => "sha256",
         }
     }
@@ -154,16 +189,24 @@ impl Rule {
         if let Some(rule) = Rule::ALL.into_iter().find(|rule| rule.name() == word) {
             return Word::Rule(rule);
         }
-        match word.strip_prefix("phone:") {
-            Some(code) => Country::find(code).map_or(Word::NoCountry, |c| Word::Rule(Rule::Phone(Some(c)))),
-            None => Word::Unknown,
+        match word.split_once(':') {
+            Some(("phone", code)) => {
+                Country::find(code).map_or(Word::NoCountry, |c| Word::Rule(Rule::Phone(Some(c))))
+            }
+            Some(("date", order)) => {
+                DateOrder::find(order).map_or(Word::NoOrder, |order| Word::Rule(Rule::Date(Some(order))))
+            }
+            _ => Word::Unknown,
         }
     }
 
-    /// The name that both parties must agree on. It does not include the country of telephone numbers, which
-    /// only says how to read one table.
+    /// The name that both parties must agree on. It has the version of a definition that others may change, or that
+    /// is likely to change. It does not include the country of telephone numbers and the order of dates, which only
+    /// say how to read one table.
     pub fn agreed(self) -> String {
         match self {
+            Rule::EmailGoogle => format!("{} ({})", self.name(), email::GOOGLE_VERSION),
+            Rule::Name => format!("{} ({})", self.name(), name::VERSION),
             Rule::Phone(_) => phone::agreed(),
             rule => rule.name().to_owned(),
         }
@@ -173,24 +216,34 @@ impl Rule {
     ///
     /// If the value is invalid, the caller must discard the appended bytes.
     pub fn apply(self, value: Value<'_>, out: &mut Vec<u8>) -> Result<Part, Invalid> {
-        let bytes = match value {
+        let (bytes, binary) = match value {
             Value::Null => return Ok(Part::Null),
-            Value::Text(bytes) => bytes,
+            Value::Text(bytes) => (bytes, false),
+            Value::Binary(bytes) => (bytes, true),
             Value::Undecoded => return Err(Invalid::NotInEncoding),
         };
         let start = out.len();
-        match self {
-            Rule::Raw => out.extend_from_slice(&bytes),
-            Rule::Text => text(&bytes, out)?,
-            Rule::Email => email::email(&bytes, out)?,
-            Rule::EmailUid2 => email::uid2(&bytes, out)?,
-            Rule::EmailMeta => email::meta(&bytes, out)?,
-            Rule::Phone(country) => phone::phone(country, &bytes, out)?,
-            Rule::Ip => form::ip(&bytes, out)?,
-            Rule::Date => form::date(&bytes, out)?,
-            Rule::Int => form::int(&bytes, out)?,
-            Rule::Sha256 => form::sha256(&bytes, out)?,
-        }
+        let applied = match self {
+            Rule::Raw => {
+                out.extend_from_slice(&bytes);
+                Ok(())
+            }
+            Rule::Text => text(&bytes, out),
+            Rule::Email => email::email(&bytes, out),
+            Rule::EmailUid2 => email::uid2(&bytes, out),
+            Rule::EmailMeta => email::meta(&bytes, out),
+            Rule::EmailGoogle => email::google(&bytes, out),
+            Rule::Phone(country) => phone::phone(country, &bytes, out),
+            Rule::Name => name::name(&bytes, out),
+            Rule::Postcode => form::postcode(&bytes, out),
+            Rule::Ip => form::ip(&bytes, out),
+            Rule::Date(order) => date::date(order, &bytes, out),
+            Rule::Int => form::int(&bytes, out),
+            Rule::Uuid => form::uuid(&bytes, binary, out),
+            Rule::Sha256 => form::sha256(&bytes, binary, out),
+        };
+        // Whoever looks at the value sees no reason, if it is in what cannot be seen.
+        applied.map_err(|reason| if invisible::any(&bytes) { Invalid::Invisible } else { reason })?;
         Ok(if out.len() == start { Part::Null } else { Part::Present })
     }
 }
@@ -199,6 +252,7 @@ impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Rule::Phone(Some(country)) => write!(f, "phone:{}", country.code()),
+            Rule::Date(Some(order)) => write!(f, "date:{}", order.name()),
             rule => f.write_str(rule.name()),
         }
     }

@@ -43,6 +43,12 @@ pub enum SpecError {
         /// The rule as given.
         word: String,
     },
+    /// A date rule with an unknown order.
+    #[error("`{word}`: give the order of the numbers, as in date:DMY, date:MDY or date:YMD")]
+    UnknownOrder {
+        /// The rule as given.
+        word: String,
+    },
 }
 
 /// The rule that was probably meant: the word differs from its name in case, or by one or two typing errors.

@@ -190,7 +190,8 @@ def receive(
         table: Anything with the Arrow PyCapsule interface (pyarrow, pandas, Polars, DuckDB relations), or a path to
             CSV, Parquet or Arrow IPC.
         key: ``"COLUMN"`` or ``"COLUMN:RULE"``; a list of them for a composite key. Rules are ``raw``, ``text``,
-            ``email``, ``email-uid2``, ``email-meta``, ``phone``, ``phone:CC``, ``ip``, ``date``, ``int``, ``sha256``.
+            ``email``, ``email-uid2``, ``email-meta``, ``email-google``, ``phone``, ``phone:CC``, ``name``, ``postcode``,
+            ``ip``, ``date``, ``date:DMY``, ``int``, ``uuid``, ``sha256``.
         match: Instead of ``key`` several keys, in their order: rules such as ``"Email:email"`` or ``"Last:text + Born:date"``.
             A row matches by the first rule that hits, and column ``matched_by`` says which.
         output: A file for the rows, in the table's format; needed if the table is a path.

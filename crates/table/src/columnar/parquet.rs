@@ -9,20 +9,21 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{Field, FieldRef, Fields, Schema, SchemaRef};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
-use parquet::basic::Type as Physical;
+use parquet::basic::{LogicalType, Type as Physical};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
+use parquet::schema::types::{SchemaDescriptor, TypePtr};
 use twox_hash::xxhash3_128::Hasher;
 
 use super::int96;
-use super::{Wanted, What, damaged, guarded, layout};
+use super::{Wanted, What, damaged, guarded, layout, text};
 use crate::error::TableError;
 use crate::input::{Fingerprint, Input, OnProgress, Progress, Stamp, Units};
 use crate::shown::shown;
@@ -97,6 +98,7 @@ impl<'a> Groups<'a> {
         let metadata = arranged.ok_or(What::Data).and_then(|done| done.map_err(|error| (&error).into()));
         let metadata: ArrowReaderMetadata = metadata.map_err(failed)?;
         let schema = match wanted.columns() {
+            None if matches!(wanted, Wanted::Names) => named(metadata.schema(), metadata.parquet_schema()),
             None => metadata.schema().clone(),
             Some(columns) => Arc::new(metadata.schema().project(columns).map_err(|_| failed(What::Data))?),
         };
@@ -324,6 +326,16 @@ fn arrange(
     let views = !matches!(wanted, Wanted::All);
     let schema = layout::read_as(usual.schema(), units, views);
     ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new().with_schema(schema))
+}
+
+/// The Arrow schema in which columns of UUIDs are named as such, as Parquet's schema has them.
+fn named(schema: &Schema, parquet: &SchemaDescriptor) -> SchemaRef {
+    let name = |(field, stored): (&FieldRef, &TypePtr)| match stored.get_basic_info().logical_type_ref() {
+        Some(LogicalType::Uuid) => Arc::new(text::as_uuid(Field::clone(field))),
+        _ => field.clone(),
+    };
+    let fields: Fields = schema.fields().iter().zip(parquet.root_schema().get_fields()).map(name).collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 /// Whether a file is still what an earlier pass read. Only Parquet has something to compare.

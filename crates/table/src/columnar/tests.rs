@@ -24,10 +24,10 @@ use crate::request::{OnFault, Request, TableReport};
 use crate::table::Table;
 use crate::testing::{go, input, load, request};
 
-const FORMATS: [Format; 3] = [Format::Parquet, Format::ArrowFile, Format::ArrowStream];
+pub(super) const FORMATS: [Format; 3] = [Format::Parquet, Format::ArrowFile, Format::ArrowStream];
 
 /// A file of these batches, several row groups in Parquet.
-fn file(format: Format, batches: &[RecordBatch]) -> Vec<u8> {
+pub(super) fn file(format: Format, batches: &[RecordBatch]) -> Vec<u8> {
     let (mut bytes, schema) = (Vec::new(), batches[0].schema());
     match format {
         Format::Parquet => {

@@ -1,8 +1,8 @@
 //! Converts the values of an Arrow array to the text that key rules apply to, the same as from every format.
 //!
 //! Integers are decimal, booleans `true` and `false`, dates and times in ISO 8601, time stamps in UTC with
-//! nanoseconds, decimals with all digits of their scale. Text and binary are their bytes, and dictionaries
-//! are decoded. Floats cannot be keys, because different programs write the same float differently. In a payload they
+//! nanoseconds, decimals with all digits of their scale, UUIDs as in RFC 9562. Text and binary are their bytes, and
+//! dictionaries are decoded. Floats cannot be keys, because different programs write the same float differently. In a payload they
 //! are the shortest decimals from which the same float is read.
 
 use std::borrow::Cow;
@@ -17,10 +17,11 @@ use arrow_array::{
     LargeBinaryArray, LargeStringArray, StringArray, StringViewArray, downcast_dictionary_array,
 };
 use arrow_buffer::{ArrowNativeType, NullBuffer};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
+use arrow_schema::{DataType, Field, TimeUnit};
 
 use super::calendar;
-use crate::rule::Value;
+use crate::rule::{Value, write_uuid};
 
 /// A column of one batch.
 pub(super) enum Texts<'a> {
@@ -55,6 +56,22 @@ pub(super) fn value_refusal(data_type: &DataType) -> Option<&'static str> {
     }
 }
 
+/// The name under which Arrow calls 16 bytes a UUID.
+const UUID: &str = "arrow.uuid";
+
+/// The column as one of UUIDs.
+pub(super) fn as_uuid(field: Field) -> Field {
+    let mut metadata = field.metadata().clone();
+    metadata.insert(EXTENSION_TYPE_NAME_KEY.to_owned(), UUID.to_owned());
+    field.with_metadata(metadata)
+}
+
+/// Whether the values of a column are UUIDs in 16 bytes.
+pub(crate) fn is_uuid(field: &Field) -> bool {
+    let named = field.metadata().get(EXTENSION_TYPE_NAME_KEY).is_some_and(|name| name == UUID);
+    named && *field.data_type() == DataType::FixedSizeBinary(16)
+}
+
 /// Why the values of a column cannot be a payload, which is text.
 pub(super) fn payload_refusal(data_type: &DataType) -> Option<&'static str> {
     use DataType as D;
@@ -87,10 +104,11 @@ pub(crate) fn refusal(data_type: &DataType) -> Option<&'static str> {
 }
 
 impl<'a> Texts<'a> {
-    /// The texts of an array; none if its type has none, and is refused for every purpose.
-    pub(super) fn of(array: &'a dyn Array) -> Option<Texts<'a>> {
+    /// The texts of an array, whose values may be UUIDs; none if its type has none, and is refused for every purpose.
+    pub(super) fn of(array: &'a dyn Array, uuid: bool) -> Option<Texts<'a>> {
         use DataType as D;
         Some(match array.data_type() {
+            D::FixedSizeBinary(16) if uuid => Texts::Written(uuids(array.as_fixed_size_binary())),
             D::Utf8 => Texts::Utf8(array.as_string()),
             D::LargeUtf8 => Texts::LargeUtf8(array.as_string()),
             D::Utf8View => Texts::Utf8View(array.as_string_view()),
@@ -110,11 +128,11 @@ impl<'a> Texts<'a> {
             Texts::Utf8(array) => bytes(array, row),
             Texts::LargeUtf8(array) => bytes(array, row),
             Texts::Utf8View(array) => (array.is_null(row), array.value(row).as_bytes()),
-            Texts::Binary(array) => bytes(array, row),
-            Texts::LargeBinary(array) => bytes(array, row),
-            Texts::BinaryView(array) => (array.is_null(row), array.value(row)),
-            Texts::FixedBinary(array) => (array.is_null(row), array.value(row)),
             Texts::Written(written) => (written.is_null(row), written.text(row)),
+            Texts::Binary(array) => return binary(bytes(array, row)),
+            Texts::LargeBinary(array) => return binary(bytes(array, row)),
+            Texts::BinaryView(array) => return binary((array.is_null(row), array.value(row))),
+            Texts::FixedBinary(array) => return binary((array.is_null(row), array.value(row))),
             Texts::Dictionary { indices, values } => {
                 return indices[row].map_or(Value::Null, |index| values.get(index as usize));
             }
@@ -122,6 +140,11 @@ impl<'a> Texts<'a> {
         };
         if null { Value::Null } else { Value::Text(Cow::Borrowed(text)) }
     }
+}
+
+#[inline]
+fn binary((null, bytes): (bool, &[u8])) -> Value<'_> {
+    if null { Value::Null } else { Value::Binary(Cow::Borrowed(bytes)) }
 }
 
 #[inline]
@@ -166,6 +189,14 @@ impl Written {
         let values = array.as_primitive_opt::<T>()?.values();
         Some(Written::new(array, |row, out| write(values[row], out)))
     }
+}
+
+fn uuids(array: &FixedSizeBinaryArray) -> Written {
+    Written::new(array, |row, out| {
+        if let Ok(raw) = array.value(row).try_into() {
+            write_uuid(raw, out);
+        }
+    })
 }
 
 fn written(array: &dyn Array) -> Option<Written> {
@@ -281,7 +312,7 @@ fn dictionary(array: &dyn Array) -> Option<Texts<'_>> {
         array => (array.keys().iter().map(|key| Some(key?.as_usize() as u32)).collect(), array.values()),
         _ => return None
     );
-    Some(Texts::Dictionary { indices, values: Box::new(Texts::of(values)?) })
+    Some(Texts::Dictionary { indices, values: Box::new(Texts::of(values, false)?) })
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::*;
+use crate::rule::DateOrder;
 
 fn key(spec: &str) -> Result<(String, Rule), SpecError> {
     spec.parse::<KeySpec>().map(|key| (key.column, key.rule))
@@ -13,7 +14,10 @@ fn columns_and_rules() {
         ("mail:email-uid2", "mail", Rule::EmailUid2),
         ("mail:email-meta", "mail", Rule::EmailMeta),
         ("from:ip", "from", Rule::Ip),
-        ("born:date", "born", Rule::Date),
+        ("mail:email-google", "mail", Rule::EmailGoogle),
+        ("born:date", "born", Rule::Date(None)),
+        ("born:date:mdy", "born", Rule::Date(DateOrder::find("MDY"))),
+        ("who:name", "who", Rule::Name),
         ("mail:sha256", "mail", Rule::Sha256),
         ("email", "email", Rule::Raw),
         ("first name:text", "first name", Rule::Text),
@@ -37,6 +41,7 @@ fn columns_and_rules() {
 fn what_means_nothing_is_refused() {
     let unknown = |word: &str| SpecError::UnknownRule { word: word.to_owned() };
     let country = |word: &str| SpecError::UnknownCountry { word: word.to_owned() };
+    let order = |word: &str| SpecError::UnknownOrder { word: word.to_owned() };
     let quote =
         |column: &str, rule: &str| SpecError::QuoteColumn { column: column.into(), rule: rule.into() };
     for (spec, error) in [
@@ -60,6 +65,9 @@ fn what_means_nothing_is_refused() {
         ("a:phone:", country("phone:")),
         ("a:phone:c", country("phone:c")),
         ("a:phone:XX", country("phone:XX")),
+        ("a:date:", order("date:")),
+        ("a:date:YDM", order("date:YDM")),
+        ("a:b:date:DMY", quote("a:b", "date:DMY")),
         ("a:b:email-uid2", quote("a:b", "email-uid2")),
         ("a:sha-256", unknown("sha-256")),
         ("phone:CH", unknown("CH")),
@@ -67,7 +75,7 @@ fn what_means_nothing_is_refused() {
         assert_eq!(key(spec), Err(error), "{spec}");
     }
     let message = unknown("x").to_string();
-    let known = "raw, text, email, email-uid2, email-meta, phone, ip, date, int, sha256";
+    let known = "raw, text, email, email-uid2, email-meta, email-google, phone, name, postcode, ip, date, int, uuid, sha256";
     assert!(message.contains(known), "{message}");
     for (word, meant) in [("emial", "email"), ("Date", "date"), ("sha-256", "sha256"), ("phoen", "phone")] {
         let message = unknown(word).to_string();

@@ -1,13 +1,19 @@
 //! E-mail addresses: how each rule lowers and checks them.
 
 use icu_casemap::CaseMapper;
+use icu_locale_core::LanguageIdentifier;
 
 use super::invalid::Invalid;
+use super::invisible::is_invisible;
 use super::{NFC, ascii_lower, composed, utf8};
 
 const MAX_LOCAL: usize = 64;
 const MAX_DOMAIN: usize = 255;
 pub(super) const GMAIL: &[u8] = b"gmail.com";
+pub(super) const GOOGLEMAIL: &[u8] = b"googlemail.com";
+
+/// When Google's libraries last changed what they hash: since then they also remove what follows a `+`.
+pub(super) const GOOGLE_VERSION: &str = "2026-06";
 
 pub(super) fn email(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
     if common(bytes, out) { Ok(()) } else { any(bytes, out) }
@@ -43,8 +49,29 @@ pub(super) fn uid2(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
     let start = out.len();
     out.extend_from_slice(utf8(bytes)?.trim().as_bytes());
     out[start..].make_ascii_lowercase();
-    let Some(at) = check(&out[start..])? else { return Ok(()) };
-    if &out[start + at + 1..] != GMAIL {
+    check(&out[start..])?;
+    without_aliases(start, &[GMAIL], out)
+}
+
+pub(super) fn google(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
+    let start = out.len();
+    if !common(bytes, out) {
+        if bytes.is_ascii() {
+            ascii_lower(bytes, out);
+        } else {
+            let lower =
+                CaseMapper::new().lowercase_to_string(utf8(bytes)?.trim(), &LanguageIdentifier::UNKNOWN);
+            out.extend_from_slice(lower.as_bytes());
+        }
+        check(&out[start..])?;
+    }
+    without_aliases(start, &[GMAIL, GOOGLEMAIL], out)
+}
+
+/// Removes what Gmail ignores, if the address that begins at `start` is in one of the domains.
+fn without_aliases(start: usize, domains: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Invalid> {
+    let Some(at) = memchr::memchr(b'@', &out[start..]) else { return Ok(()) };
+    if !domains.contains(&&out[start + at + 1..]) {
         return Ok(());
     }
     let mailbox: Vec<u8> = out[start..start + at]
@@ -60,7 +87,7 @@ pub(super) fn uid2(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// A fast path of `email` and `meta` for addresses of visible ASCII characters, eight bytes at a time. For
+/// A fast path of `email`, `meta` and `google` for addresses of visible ASCII characters, eight bytes at a time. For
 /// all other addresses, valid or not, it leaves `out` unchanged and returns false.
 fn common(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     const LONGEST: usize = MAX_LOCAL + 1 + MAX_DOMAIN;
@@ -126,10 +153,10 @@ fn simple_lower(text: &str) -> String {
     text.chars().map(|c| mapper.simple_lowercase(c)).collect()
 }
 
-/// The position of the `@` of a valid address; none if the address is not valid.
-fn check(email: &[u8]) -> Result<Option<usize>, Invalid> {
+/// Whether the address is valid; nothing is, too.
+fn check(email: &[u8]) -> Result<(), Invalid> {
     if email.is_empty() {
-        return Ok(None);
+        return Ok(());
     }
     let mut at = memchr::memchr_iter(b'@', email);
     let (Some(local), None) = (at.next(), at.next()) else { return Err(Invalid::NotOneAt) };
@@ -140,13 +167,13 @@ fn check(email: &[u8]) -> Result<Option<usize>, Invalid> {
     if local > MAX_LOCAL || domain > MAX_DOMAIN {
         return Err(Invalid::EmailTooLong);
     }
-    let outside = |c: char| c.is_whitespace() || c.is_control();
+    let outside = |c: char| c.is_whitespace() || c.is_control() || is_invisible(c);
     let bad = if email.is_ascii() {
         email.iter().any(|byte| !byte.is_ascii_graphic())
     } else {
         utf8(email)?.chars().any(outside)
     };
-    if bad { Err(Invalid::BlankInside) } else { Ok(Some(local)) }
+    if bad { Err(Invalid::BlankInside) } else { Ok(()) }
 }
 
 #[cfg(test)]

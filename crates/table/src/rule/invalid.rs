@@ -3,6 +3,8 @@
 use thiserror::Error;
 use vesica_text::{Text, text};
 
+use super::DateOrder;
+
 /// Why a value is invalid under its rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
@@ -25,6 +27,11 @@ pub enum Invalid {
     /// White space or a control character inside.
     #[error("it contains white space or a control character")]
     BlankInside,
+    /// A character that nobody sees, in a value that is invalid under its rule.
+    #[error(
+        "it contains a character that cannot be seen, such as U+200B, U+FEFF, U+00AD or a mark of direction: remove it"
+    )]
+    Invisible,
     /// Not an optional sign and digits.
     #[error("it is not an integer written in digits")]
     NotAnInteger,
@@ -44,12 +51,35 @@ pub enum Invalid {
         "it is not an IP address: four decimal numbers without leading zeros, or IPv6; no port, zone or prefix length"
     )]
     NotAnAddress,
+    /// Not a postal code.
+    #[error(
+        "it is not a postal code: 2 to 10 letters from A to Z and digits, beside white space and hyphens"
+    )]
+    NotAPostcode,
     /// Not a calendar date of ISO 8601.
-    #[error("it is not a calendar date written as YYYY-MM-DD or YYYYMMDD")]
+    #[error(
+        "it is not a calendar date written as YYYY-MM-DD or YYYYMMDD; date:DMY, date:MDY and date:YMD read other orders"
+    )]
     NotADate,
+    /// Not a calendar date in the order that its table has.
+    #[error("it is not a calendar date written in the order {}, as {}, or as YYYY-MM-DD", order.name(), order.example())]
+    NotInOrder {
+        /// The order.
+        order: DateOrder,
+    },
     /// A calendar date with a time of day.
     #[error("it is a time stamp, not a date: write only the day, as YYYY-MM-DD")]
     DateWithTime,
+    /// Not a UUID.
+    #[error(
+        "it is not a UUID: write 32 hexadecimal digits, in groups of 8, 4, 4, 4 and 12 with hyphens between them"
+    )]
+    NotAUuid,
+    /// Base64 of the hexadecimal digits of a digest.
+    #[error(
+        "it is base64 of a digest's hexadecimal digits: write the digits themselves, or base64 of the 32 bytes of the digest"
+    )]
+    Base64OfHex,
     /// Neither hexadecimal nor base64 of 32 bytes.
     #[error("it is not a SHA-256 digest: write 64 hexadecimal digits, or 43 or 44 characters of base64")]
     NotADigest,

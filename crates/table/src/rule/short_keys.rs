@@ -6,12 +6,13 @@ use vesica_crypto::short_keys::{BLOCK, CharClasses, copy_to_blocks};
 use vesica_encode::items::ShortKey;
 
 use super::Rule;
-use super::email::GMAIL;
+use super::email::{GMAIL, GOOGLEMAIL};
 
 impl Rule {
     /// Whether [`Rule::is_canonical`] is true for some values.
     pub(crate) fn has_short_keys(self) -> bool {
-        matches!(self, Rule::Raw | Rule::Text | Rule::Email | Rule::EmailUid2 | Rule::EmailMeta | Rule::Int)
+        use Rule::*;
+        matches!(self, Raw | Text | Email | EmailUid2 | EmailMeta | EmailGoogle | Int)
     }
 
     /// Copies values into blocks, in lower case unless the rule is case-sensitive. A value that is too long
@@ -46,6 +47,7 @@ impl Rule {
             }
             Rule::Email | Rule::EmailMeta => is_address(),
             Rule::EmailUid2 => is_address() && !bytes.ends_with(GMAIL),
+            Rule::EmailGoogle => is_address() && ![GMAIL, GOOGLEMAIL].iter().any(|of| bytes.ends_with(of)),
             Rule::Int => classes.digits == all && (bytes[0] != b'0' || last == 0),
             _ => false,
         }
@@ -101,8 +103,8 @@ pub(crate) mod tests {
         let mut bytes: Vec<u8> = (0..length).map(|_| letters[rng.random_range(0..letters.len())]).collect();
         if rng.random_range(0..3) > 0 {
             bytes.retain(|byte| *byte != b'@');
-            let domain =
-                [&b"@gmail.com"[..], b"@GMail.com", b"@notgmail.com", b"@e.org"][rng.random_range(0..4)];
+            let domain = [&b"@gmail.com"[..], b"@GMail.com", b"@notgmail.com", b"@googlemail.com", b"@e.org"]
+                [rng.random_range(0..5)];
             bytes.truncate(rng.random_range(0..50));
             bytes.extend_from_slice(domain);
         }

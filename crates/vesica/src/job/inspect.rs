@@ -75,6 +75,16 @@ pub fn json(inspection: &Inspection) -> serde_json::Value {
                     invalid: counts.invalid,
                 })
                 .collect(),
+            hints: keys
+                .hints
+                .iter()
+                .map(|hint| HintForm {
+                    key: &hint.key,
+                    look: hint.look.name(),
+                    reason: hint.look.text().shell(),
+                    rows: hint.rows,
+                })
+                .collect(),
             samples: &keys.samples,
         }),
     };
@@ -115,6 +125,8 @@ struct KeysForm<'a> {
     /// Where there are several rules to match by.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     match_rules: Vec<RuleForm<'a>>,
+    /// What valid keys look like that hardly anybody means.
+    hints: Vec<HintForm<'a>>,
     samples: &'a [Vec<String>],
 }
 
@@ -132,6 +144,14 @@ struct FaultForm<'a> {
     reason: String,
     rows: u64,
     first: At,
+}
+
+#[derive(Serialize)]
+struct HintForm<'a> {
+    key: &'a str,
+    look: &'static str,
+    reason: String,
+    rows: u64,
 }
 
 #[derive(Serialize)]

@@ -7,7 +7,7 @@
 //! comes first.
 
 /// The version of the facts. It is part of what the parties agree on: another version is another rule.
-pub(super) const VERSION: &str = "9.0.33";
+pub(super) const VERSION: &str = "9.0.43";
 
 /// One numbering plan.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ pub(super) const PLANS: [Plan; 254] = [
     plan("DZ", 213, "00", "0", 0x0300),
     plan("TN", 216, "00", "", 0x0100),
     plan("LY", 218, "00", "0", 0x0200),
-    plan("GM", 220, "00", "", 0x0080),
+    plan("GM", 220, "00", "", 0x0280),
     plan("SN", 221, "00", "", 0x0200),
     plan("MR", 222, "00", "", 0x0100),
     plan("ML", 223, "00", "", 0x0100),
@@ -128,7 +128,7 @@ pub(super) const PLANS: [Plan; 254] = [
     plan("BF", 226, "00", "", 0x0100),
     plan("NE", 227, "00", "", 0x0100),
     plan("TG", 228, "00", "", 0x0100),
-    plan("BJ", 229, "00", "", 0x0500),
+    plan("BJ", 229, "00", "", 0x0400),
     plan("MU", 230, "020", "", 0x0580),
     plan("LR", 231, "00", "0", 0x0380),
     plan("SL", 232, "00", "0", 0x0100),
@@ -162,7 +162,7 @@ pub(super) const PLANS: [Plan; 254] = [
     plan("MG", 261, "00", "0", 0x0200),
     plan("RE", 262, "00", "0", 0x0200),
     plan("YT", 262, "00", "0", 0x0200),
-    plan("ZW", 263, "00", "0", 0x07e0),
+    plan("ZW", 263, "00", "0", 0x0680),
     plan("NA", 264, "00", "0", 0x0300),
     plan("MW", 265, "00", "0", 0x0280),
     plan("LS", 266, "00", "", 0x0100),
