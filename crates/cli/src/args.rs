@@ -79,6 +79,8 @@ pub(crate) enum Command {
     Pubkey(Pubkey),
     /// Look at a table: its columns, its rows, and its keys, masked
     Inspect(Inspect),
+    /// Tell why the keys of two tables would not match, from a profile of each
+    Compare(Compare),
     /// Find the rows of my table whose keys are in the partner's table
     Receive(Box<Receive>),
     /// Let the partner find the rows of its table whose keys are in mine
@@ -140,8 +142,21 @@ pub(crate) struct Inspect {
     /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write what the keys look like to a new FILE that the partner may have, for `vesica compare`: shares of forms, letters and lengths, and no value
+    #[arg(long, value_name = "FILE")]
+    pub(crate) profile: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) text: TextOptions,
+}
+
+#[derive(Args)]
+pub(crate) struct Compare {
+    /// The profile of my keys, which `vesica inspect --profile` wrote
+    #[arg(value_name = "MINE")]
+    pub(crate) mine: PathBuf,
+    /// The profile of the partner's keys
+    #[arg(value_name = "THEIRS")]
+    pub(crate) theirs: PathBuf,
 }
 
 impl Inspect {

@@ -1,13 +1,18 @@
-//! `vesica inspect`: what a table is, and what its keys would be.
+//! `vesica inspect`: what a table is, and what its keys would be. `vesica compare`: why those of two tables would not match.
 
 use std::fmt::Write;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::Path;
 
 use vesica::channel::CancelToken;
 use vesica::inspect;
-use vesica::table::{Inspection, Keys};
+use vesica::profile::{self, Profile};
+use vesica::table::{Inspection, Keys, shown_path};
+use vesica::text::Text;
 use vesica::{Error, Kind, RunPhase};
 
-use crate::args::Inspect;
+use crate::args::{Compare, Inspect};
 use crate::documents::print;
 use crate::screen;
 use crate::signals;
@@ -22,7 +27,12 @@ pub(crate) fn run(args: &Inspect) -> u8 {
             return error.kind.exit_code();
         }
     };
-    match inspect::inspect(&args.input(), args.keys().as_ref(), args.text.dialect(), &cancel) {
+    let found = inspect::inspect(&args.input(), args.keys().as_ref(), args.text.dialect(), &cancel);
+    let found = found.and_then(|found| {
+        args.profile.as_deref().map_or(Ok(()), |path| write_profile(path, &found))?;
+        Ok(found)
+    });
+    match found {
         Ok(found) if args.json => print(format!("{:#}\n", inspect::json(&found)).as_bytes()),
         Ok(found) => print(text(&found).as_bytes()),
         Err(error) => {
@@ -33,6 +43,35 @@ pub(crate) fn run(args: &Inspect) -> u8 {
             }
         }
     }
+}
+
+/// Writes the profile of a table's keys to a new file.
+fn write_profile(path: &Path, found: &Inspection) -> Result<(), Error> {
+    let text = Profile::of(found)?.to_text()?;
+    let made = OpenOptions::new().write(true).create_new(true).open(path);
+    made.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| {
+        let remedy = "name a new file in a folder that you may write to";
+        Error::usage(format!("`--profile {}`: {error}", shown_path(path)), remedy)
+    })
+}
+
+/// `vesica compare`.
+pub(crate) fn compare(args: &Compare) -> u8 {
+    let profiles = Profile::load(&args.mine).and_then(|mine| Ok((mine, Profile::load(&args.theirs)?)));
+    match profiles {
+        Ok((mine, theirs)) => print(causes(&profile::compare(&mine, &theirs)).as_bytes()),
+        Err(error) => {
+            screen::failure("compare", &error);
+            error.kind.exit_code()
+        }
+    }
+}
+
+fn causes(causes: &[Text]) -> String {
+    if causes.is_empty() {
+        return "nothing in these profiles says why keys would not match; whether they do, only a run can tell\n".to_owned();
+    }
+    causes.iter().map(|cause| format!("- {}\n", cause.shell())).collect()
 }
 
 fn text(found: &Inspection) -> String {

@@ -95,6 +95,7 @@ fn run(cli: Cli) -> u8 {
         Command::Keygen(args) => keygen::run(&args),
         Command::Pubkey(args) => keygen::show(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Compare(args) => inspect::compare(&args),
         Command::Receive(args) => run::receive(*args),
         Command::Send(args) => run::send(*args),
         Command::Assist(args) => run::assist(&args),

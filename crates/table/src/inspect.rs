@@ -385,7 +385,8 @@ mod tests {
         let digest = "b4c9a289323b21a01c3e940f150eb9b8c542587f1abfd8f0e1cc1ffc5e475514";
         let file = format!("id,n\nNULL,a\n\\N,b\nnan,\nu1,1.23457E+11\n{digest},d\nada\u{200b},12.0\nu2,e\n");
         let found = |specs: &[&str]| {
-            let keys = input(file.as_bytes()).unwrap().inspect(&keys(specs), &mut go).unwrap().keys.unwrap();
+            let keys =
+                input(file.as_bytes()).unwrap().inspect(Some(&keys(specs)), &mut go).unwrap().keys.unwrap();
             let told = keys.hints.into_iter().map(|hint| (hint.key, hint.look, hint.rows));
             told.collect::<Vec<_>>()
         };

@@ -42,12 +42,14 @@ impl MatchRule {
     /// The columns in the text of a rule, which need not be one: what stands between the `+` signs that are not in double
     /// quotes.
     pub fn split(spec: &str) -> impl Iterator<Item = &str> {
-        // Quotes count where a column name begins: those of `6" + b` are part of a name.
-        let (mut quoted, mut at_start) = (false, true);
+        // Quotes count where a column name begins, and doubled within: those of `6" + b` are part of a name.
+        let (mut quoted, mut opens) = (false, true);
         let between = spec.split(move |c| {
-            quoted ^= c == '"' && (quoted || at_start);
             let ends = c == '+' && !quoted;
-            at_start = !quoted && (matches!(c, '+' | '=') || at_start && c.is_whitespace());
+            match c {
+                '"' if quoted || opens => (quoted, opens) = (!quoted, quoted),
+                _ => opens = !quoted && (matches!(c, '+' | '=') || opens && c.is_whitespace()),
+            }
             ends
         });
         between.map(str::trim)
@@ -200,7 +202,10 @@ mod tests {
         };
         let key = |column: &str, rule| (column.to_owned(), rule);
         assert_eq!(columns("Email:email"), [key("Email", Rule::Email)]);
-        assert_eq!(columns("Last:text + Born:date"), [key("Last", Rule::Text), key("Born", Rule::Date)]);
+        assert_eq!(
+            columns("Last:text + Born:date"),
+            [key("Last", Rule::Text), key("Born", Rule::Date(None))]
+        );
         assert_eq!(columns(" a+b "), [key("a", Rule::Raw), key("b", Rule::Raw)]);
         assert_eq!(columns("\"a + b\":int+c"), [key("a + b", Rule::Int), key("c", Rule::Raw)]);
         assert_eq!(columns("\"a\"\"+\":int + c"), [key("a\"+", Rule::Int), key("c", Rule::Raw)]);

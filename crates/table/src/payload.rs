@@ -220,14 +220,14 @@ mod tests {
         // The first field of each would decode.
         for bad in [b"\x02x\x09y\0\0\0\0", b"\x02x\0\0\0\0\0\x01", b"\x02x\x02\xff\0\0\0\0"] {
             let found = rows(8, &[&good[..], bad].concat(), &[1, 0, 1]).unwrap();
-            assert_eq!((found.rows(), found.undecodable()), (3, 2));
+            assert_eq!((found.rows(), found.undecodable(0..3)), (3, 2));
             assert!(found.fields(0).chain(found.fields(2)).all(|text| text.is_none()), "{bad:?}");
             assert!(found.fields(1).eq([Some("x"), None, Some("y")]));
         }
         let narrow = rows(2, b"\x05x", &[0]).unwrap();
-        assert!(narrow.undecodable() == 1 && narrow.fields(0).eq([None, None, None]));
+        assert!(narrow.undecodable(0..narrow.rows()) == 1 && narrow.fields(0).eq([None, None, None]));
         // A block of no row is nobody's fault.
-        assert_eq!(rows(2, b"\x05x", &[]).map(|rows| rows.undecodable()), Some(0));
+        assert_eq!(rows(2, b"\x05x", &[]).map(|rows| rows.undecodable(0..0)), Some(0));
         assert!(
             rows(8, &good, &[1]).is_none() && rows(7, &good, &[0]).is_none() && rows(0, &good, &[]).is_none()
         );

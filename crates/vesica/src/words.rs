@@ -10,6 +10,7 @@ pub mod memory;
 pub(crate) mod memory_use;
 pub mod options;
 pub(crate) mod parts;
+pub mod profile;
 pub(crate) mod randomness;
 pub mod registry;
 pub mod report;

@@ -24,6 +24,7 @@ mod outputs;
 mod packages;
 mod parts;
 mod plan;
+mod profile;
 mod python_options;
 mod relay;
 mod relay_parts;

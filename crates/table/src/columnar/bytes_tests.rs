@@ -104,7 +104,7 @@ fn flaw_a_column_of_uuids_has_the_keys_of_their_text() {
                 table.attached(&items, &mut go).unwrap()
             };
             assert!(payload(source) == payload(&csv(&texts)), "{format:?} {rows}");
-            let column = &source().inspect(&[], &mut go).unwrap().columns[0];
+            let column = &source().inspect(None, &mut go).unwrap().columns[0];
             assert_eq!((column.data_type.as_str(), column.refusal), ("UUID", None), "{format:?}");
         }
         // Without the name the rule has to say that they are UUIDs.

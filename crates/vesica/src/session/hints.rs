@@ -42,11 +42,21 @@ pub(crate) fn of(sizes: &Sizes, matching: Option<u64>) -> Option<Text> {
         Some(0) if items > 0 && peer_items == Some(0) => Some("the partner's table has no keys".into()),
         Some(0) if items > 0 => Some(
             "no key in common: do both sides write their keys in the same form, and name their columns in the same order? \
-             Compare what `vesica inspect` shows on each side"
+             `vesica inspect` writes a profile of the keys for the partner, and `vesica compare` says what differs"
                 .into(),
         ),
+        Some(matching) if is_few(matching, items.min(peer_items.unwrap_or(0))) => Some(text!(
+            "only {} keys in common, less than one in a hundred: if you expected more, `vesica inspect` writes a profile of \
+             the keys for the partner, and `vesica compare` says what differs",
+            matching
+        )),
         _ => None,
     }
+}
+
+/// Whether so few keys of a set of this size match that something may be wrong.
+fn is_few(matching: u64, of: u64) -> bool {
+    of >= 1000 && matching < of / 100
 }
 
 /// A hint where the sender's payload of that many matching rows is none.
@@ -110,6 +120,11 @@ mod tests {
         assert_eq!(hint(sizes(0, 0, 0, 0), None).unwrap(), "our table has no rows");
         let alone = Sizes { peer_items: Some(0), ..sizes(9, 9, 0, 0) };
         assert_eq!(hint(alone, Some(0)).unwrap(), "the partner's table has no keys");
+        let many = Sizes { peer_items: Some(5000), ..sizes(3000, 2000, 0, 0) };
+        let few = hint(many, Some(19)).unwrap();
+        assert!(few.starts_with("only 19 keys in common") && few.contains("`vesica compare`"), "{few}");
+        assert_eq!(hint(many, Some(20)), None);
+        assert_eq!(hint(Sizes { peer_items: Some(500), ..many }, Some(1)), None);
         // Nothing is wrong, or the hint was given before.
         for (sizes, items) in
             [(sizes(9, 1, 8, 0), None), (sizes(9, 9, 0, 0), Some(1)), (sizes(9, 0, 9, 0), Some(0))]
