@@ -52,7 +52,9 @@ impl Look {
                 )
             }
             Look::Invisible => {
-                text!("holds characters that cannot be seen (U+200B, U+FEFF, U+00AD) and count: remove them")
+                text!(
+                    "holds characters that cannot be seen (U+200B, U+FEFF, U+00AD) and make another key of it: remove them"
+                )
             }
             Look::Hashed => {
                 text!(

@@ -20,8 +20,9 @@ use crate::key::KeySpec;
 use crate::match_rules::{MatchRule, MatchRules};
 use crate::profile::ColumnProfile;
 use crate::request::{Loaded, OnFault, Request, RuleReport};
+use crate::rule::invisible::is_invisible;
 use crate::rule::{Part, Value};
-use crate::shown::{shown, turns_text};
+use crate::shown::shown;
 
 /// Rows that give samples.
 const SAMPLES: usize = 5;
@@ -329,7 +330,7 @@ fn mask(value: &[u8]) -> String {
         }
         run = 0;
         if c != '\0' {
-            masked.push(if c.is_control() || turns_text(c) { '?' } else { c });
+            masked.push(if c.is_control() || is_invisible(c) { '?' } else { c });
         }
     }
     masked.push_str(ending);
@@ -364,6 +365,7 @@ mod tests {
             assert_eq!(mask(value.as_bytes()), masked, "{value}");
         }
         assert_eq!(mask("ab\u{202e}cd\u{7}".as_bytes()), "a***?c***?");
+        assert_eq!(mask("\u{feff}ab\u{200b}".as_bytes()), "?a***?");
         assert_eq!(mask(b"\xff\x00"), "(2 bytes)");
         assert!(mask("a b ".repeat(1000).as_bytes()).len() < 100);
     }

@@ -2,7 +2,7 @@
 //!
 //! Both parties must apply the same rules, so a rule's name and its definition are part of the agreement. A
 //! rule that yields other results needs a new name. The definitions below are also in
-//! `docs/key-rule-definitions.md`.
+//! `docs/key-rule-definitions.md` and `docs/contact-rule-definitions.md`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -102,7 +102,7 @@ pub enum Rule {
     EmailGoogle,
     /// `phone`: must be UTF-8. Invisible characters, then white space at both ends removed; then an optional `+`,
     /// digits, and between them white space, hyphens, dots, slashes and parentheses, which are removed. Written in
-    /// E.164 by the numbering plans of this version (`docs/key-rule-definitions.md`). `phone:CH` also takes numbers
+    /// E.164 by the numbering plans of this version (`docs/contact-rule-definitions.md`). `phone:CH` also takes numbers
     /// without a calling code, as Swiss ones.
     Phone(Option<Country>),
     /// `name`: must be UTF-8. The letters and digits of a person's name without accents and case, and without a

@@ -11,7 +11,7 @@ pub fn shown_path(path: &Path) -> String {
 }
 
 /// Whether the character changes the direction of the text around it, so that a name may look like another one.
-pub(crate) fn turns_text(c: char) -> bool {
+fn turns_text(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -151,3 +151,36 @@ fn phones_of_two_countries_are_one_rule() {
     sender.expect(0, &[]);
     assert_eq!(scene.read("out.csv"), "name,phone\nA,044 668 18 00\nB,+49 (0)30 123456\n");
 }
+
+#[test]
+fn flaw_a_look_at_a_table_tells_keys_that_nobody_means() {
+    let scene = Scene::new();
+    scene.write("one.csv", "id\nNULL\n\\N\n12345.0\nada\u{200b}\nu1\n");
+    let look = scene.run(&["inspect", "one.csv", "--key", "id"]);
+    look.expect(0, &[]);
+    let text = String::from_utf8(look.stdout).unwrap();
+    for line in ["2  id:raw looks like a null", "1  id:raw looks like a number", "1  id:raw holds characters"]
+    {
+        assert!(text.contains(line), "{text}");
+    }
+    let json = scene.run(&["inspect", "one.csv", "--key", "id", "--json"]).stdout;
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let hints = json["keys"]["hints"].as_array().unwrap();
+    let told: Vec<_> = hints.iter().map(|hint| (hint["look"].as_str(), hint["rows"].as_u64())).collect();
+    let expected = [("written-null", 2), ("rounded", 1), ("invisible", 1)];
+    assert_eq!(told, expected.map(|(look, rows)| (Some(look), Some(rows))));
+}
+
+#[test]
+fn each_side_reads_dates_in_the_order_of_its_own_table() {
+    let scene = Scene::new();
+    scene.write("mine.csv", "born,name\n21.11.2026,Anna-Lena O’Brien\n1.2.2026,Bob\n");
+    scene.write("theirs.csv", "day,who\n11/21/2026,DR. ANNA LENA OBRIEN\n1/2/2026,bob\n");
+    let (receiver, sender) = scene.pair(
+        &["--input", "theirs.csv", "--key", "day:date:MDY", "--key", "who:name"],
+        &["--input", "mine.csv", "--key", "born:date:DMY", "--key", "name:name", "--output", "matched.csv"],
+    );
+    receiver.expect(0, &["1 of 2 rows matches"]);
+    sender.expect(0, &[]);
+    assert_eq!(scene.read("matched.csv"), "born,name\n21.11.2026,Anna-Lena O’Brien\n");
+}

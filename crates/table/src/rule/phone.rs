@@ -153,8 +153,12 @@ fn without_trunk<'a>(plan: &Plan, lengths: u16, national: &'a str) -> Cow<'a, st
 /// National numbers of two countries, in the form in which people there write them: prefixes and lengths do not tell.
 fn special<'a>(plan: &Plan, national: &'a str) -> Option<Cow<'a, str>> {
     match plan.country {
-        // Behind the trunk prefix 8 comes a zero. No national number of eleven digits begins with both.
-        "BY" if national.len() == 11 => national.strip_prefix("80").map(Cow::Borrowed),
+        // Behind the trunk prefix 8 comes a zero, if the area code does not begin with 8 or 9. The only national numbers of
+        // eleven digits begin with 82.
+        "BY" if national.len() == 11 && !national.starts_with("82") => {
+            let rest = national.strip_prefix('8')?;
+            Some(Cow::Borrowed(rest.strip_prefix('0').unwrap_or(rest)))
+        }
         // A mobile has 15 behind its area code, and abroad 9 before it instead. Area codes have two digits (11, of the
         // capital), three or four; with 15 there are twelve digits, which no other number has.
         "AR" => {
@@ -210,6 +214,8 @@ mod tests {
             ("BY", "8 (029) 491-19-11", "+375294911911"),
             ("BY", "8 029 491 19 11", "+375294911911"),
             ("BY", "29 491 19 11", "+375294911911"),
+            ("BY", "8 801 123 4567", "+3758011234567"),
+            ("BY", "820 4 123 4567", "+37582041234567"),
             ("AR", "011 15-2345-6789", "+5491123456789"),
             ("AR", "0221 15 512-3456", "+5492215123456"),
             ("AR", "02966 15 12-3456", "+5492966123456"),
