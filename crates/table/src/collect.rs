@@ -8,6 +8,7 @@ use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, KeyKind, S
 
 use crate::attach::Carried;
 use crate::error::{Invalid, Place, TableError};
+use crate::hints::Hints;
 use crate::key::KeySpec;
 use crate::match_rules::MatchRule;
 use crate::request::{OnFault, Request, RuleReport, TableReport};
@@ -199,6 +200,8 @@ struct OfRule {
     /// The number of its first column among those that the pass reads.
     first: usize,
     columns: Vec<Rule>,
+    /// What the values of each column look like that hardly anybody means.
+    hints: Vec<Hints>,
     /// Whether its keys can be checked in batches.
     short: bool,
     counts: RuleReport,
@@ -247,7 +250,8 @@ impl Collector {
         let of_rule = |(rule, kind): (&MatchRule, KeyKind)| {
             let columns: Vec<Rule> = rule.columns().iter().map(|key| key.rule).collect();
             let short = digests && matches!(columns[..], [only] if only.has_short_keys());
-            let of_rule = OfRule { kind, first, short, counts: RuleReport::default(), columns };
+            let hints = vec![Hints::default(); columns.len()];
+            let of_rule = OfRule { kind, first, short, counts: RuleReport::default(), hints, columns };
             first += rule.columns().len();
             of_rule
         };
@@ -292,12 +296,17 @@ impl Collector {
         value: &impl Fn(usize) -> Value<'v>,
     ) -> Result<Made, ItemsError> {
         let number = self.key_number(row, rule);
-        let OfRule { kind, first, columns, .. } = &self.rules[rule];
+        let OfRule { kind, first, columns, hints, .. } = &mut self.rules[rule];
         let key = self.builder.key(*kind);
         // A null key takes precedence over an invalid one, in any order of the columns.
         let (mut null, mut invalid) = (None, None);
-        for (part, rule) in (*first..).zip(columns) {
-            match key.part_with(|bytes| rule.apply(value(part), bytes))? {
+        for ((part, rule), hints) in (*first..).zip(&*columns).zip(hints) {
+            let value = value(part);
+            // Other rules refuse what looks wrong.
+            if matches!(rule, Rule::Raw | Rule::Text) {
+                hints.see(*rule, value.bytes());
+            }
+            match key.part_with(|bytes| rule.apply(value, bytes))? {
                 Ok(Part::Present) => {}
                 Ok(Part::Null) => null = null.or(Some(part)),
                 Err(reason) => invalid = invalid.or(Some((part, reason))),
@@ -399,6 +408,7 @@ impl Collector {
         let (first, count) = (self.next_row(), made.len());
         let OfRule { kind, ref columns, .. } = self.rules[of_rule];
         let rule = columns[0];
+        let hinted = matches!(rule, Rule::Raw | Rule::Text);
         let Short { keys, blocks, classes } = short;
         let mut values = [const { Value::Null }; ShortKey::BATCH];
         for (row, own) in values[..count].iter_mut().enumerate() {
@@ -421,6 +431,9 @@ impl Collector {
                 }
                 kept += 1;
                 made.has_key = true;
+                if hinted {
+                    self.rules[of_rule].hints[0].see(rule, texts[row]);
+                }
             } else {
                 let other = self.make(of_rule, number, &|_| values[row].clone());
                 self.note(of_rule, other.map_err(|error| (row, error.into()))?, made);
@@ -464,6 +477,8 @@ impl Collector {
             rule.counts.keys += keys;
             rule.counts.nulls += nulls;
             rule.counts.invalid += invalid;
+            let hints = rule.hints.iter_mut().zip(&mut part.hints);
+            hints.for_each(|(hints, part)| *hints += std::mem::take(part));
         }
         Ok(())
     }
@@ -493,6 +508,11 @@ impl Collector {
     /// What each rule has made so far.
     pub(crate) fn of_rules(&self) -> Vec<RuleReport> {
         self.rules.iter().map(|rule| rule.counts).collect()
+    }
+
+    /// The looks of the values of the key columns, in their order.
+    pub(crate) fn hints(&self) -> Vec<Hints> {
+        self.rules.iter().flat_map(|rule| &rule.hints).copied().collect()
     }
 
     pub(crate) fn finish(self, request: &Request) -> Result<(Items, TableReport), ItemsError> {

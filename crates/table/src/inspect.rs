@@ -105,6 +105,23 @@ pub struct KeyHint {
     pub rows: u64,
 }
 
+impl KeyHint {
+    /// Of the looks of each key column.
+    pub(crate) fn of(keys: &MatchRules, hints: Vec<Hints>) -> Vec<Self> {
+        let of_column = |(key, hints): (&KeySpec, Hints)| {
+            let hint = |(look, rows)| KeyHint { key: key.to_string(), look, rows };
+            hints.iter().map(hint).collect::<Vec<_>>()
+        };
+        keys.columns().zip(hints).flat_map(of_column).collect()
+    }
+
+    /// What it says, and what to do.
+    pub fn text(&self) -> Text {
+        let rows = if self.rows == 1 { "row" } else { "rows" };
+        text!("`{}`, {} {}: {}", &self.key, self.rows, rows, self.look.text())
+    }
+}
+
 impl Input {
     /// Reads the table once and describes it.
     pub fn inspect(
@@ -150,10 +167,7 @@ impl Input {
             first,
         });
         let rules = keys.iter().map(ToString::to_string).zip(of_rules);
-        let hints = request.keys.columns().zip(hints).flat_map(|(key, hints)| {
-            let hint = move |(look, rows)| KeyHint { key: key.to_string(), look, rows };
-            hints.iter().map(hint).collect::<Vec<_>>()
-        });
+        let hints = KeyHint::of(&request.keys, hints);
         let mut profiles = profiles.into_iter();
         let of_rule = |rule: &MatchRule| {
             let columns = rule.columns().iter().zip(&mut profiles);
@@ -162,7 +176,7 @@ impl Input {
         let found = Keys {
             profiles: request.keys.iter().map(of_rule).collect(),
             rules: if keys.are_several() { rules.collect() } else { Vec::new() },
-            hints: hints.collect(),
+            hints,
             distinct: report.items,
             duplicates: report.duplicates,
             nulls: report.nulls,

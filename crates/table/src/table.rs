@@ -14,7 +14,9 @@ use crate::columnar::{self, Sink, Wanted};
 use crate::error::{Place, TableError};
 use crate::format::Format;
 use crate::header::Needed;
+use crate::hints::Hints;
 use crate::input::{Fingerprint, Input, OnProgress, Progress};
+use crate::inspect::KeyHint;
 use crate::payload::PayloadRows;
 use crate::request::{Chosen, Loaded, Request, RuleReport, TableReport};
 use crate::rows::RowSet;
@@ -43,6 +45,7 @@ pub struct Table {
     /// The rules to match by, as the output names them; several, or one that it does not name.
     rules: Vec<String>,
     of_rules: Vec<RuleReport>,
+    hints: Vec<KeyHint>,
     numbers: Option<Vec<u64>>,
     payload: Option<PayloadRows>,
 }
@@ -82,7 +85,7 @@ impl Input {
         let Loaded { rows, columns, fingerprint, cuts } =
             self.read(request.threads, &request.needed(), begin, on_progress)?;
         let Loading { collector, carried, .. } = rows;
-        let of_rules = collector.of_rules();
+        let of_rules = (collector.of_rules(), collector.hints());
         let (items, report) = match collector.finish(request) {
             Ok(finished) => finished,
             Err(ItemsError::Duplicate { first, second }) => {
@@ -116,14 +119,18 @@ impl Input {
             self.read(threads, &keys, |hint| Digested::new(loading(hint)?, sink, hint), on_progress)?;
         let Loaded { rows, columns, fingerprint, cuts } = read;
         let collector = rows.finish()?.collector;
-        Ok(self.read_by(request, (collector.report(), collector.of_rules()), (columns, fingerprint, cuts)))
+        Ok(self.read_by(
+            request,
+            (collector.report(), (collector.of_rules(), collector.hints())),
+            (columns, fingerprint, cuts),
+        ))
     }
 
     /// The table that such a first pass has read, whose rows carry nothing.
     fn read_by(
         self,
         request: &Request,
-        (report, of_rules): (TableReport, Vec<RuleReport>),
+        (report, (of_rules, hints)): (TableReport, (Vec<RuleReport>, Vec<Hints>)),
         (columns, seen, cuts): (Vec<String>, Fingerprint, Cuts),
     ) -> Table {
         Table {
@@ -137,6 +144,7 @@ impl Input {
             value_columns: Vec::new(),
             rules: request.keys.iter().map(ToString::to_string).collect(),
             of_rules,
+            hints: KeyHint::of(&request.keys, hints),
             numbers: None,
             payload: None,
         }
@@ -234,6 +242,11 @@ impl Table {
     /// The row of a key.
     fn row_of(&self, key: u64) -> u64 {
         key / self.rules.len().max(1) as u64
+    }
+
+    /// Values of key columns that are valid and hardly what anybody means.
+    pub fn hints(&self) -> &[KeyHint] {
+        &self.hints
     }
 
     pub(crate) fn input(&self) -> &Input {

@@ -8,6 +8,26 @@ fn addresses(of: impl Fn(usize) -> String) -> String {
 }
 
 #[test]
+fn flaw_a_run_says_which_keys_look_like_nulls_and_rounded_numbers() {
+    let scene = Scene::new();
+    scene.write("r.csv", "id,n\nNULL,a\n\\N,b\nnan,c\nu1,1.23457E+11\n");
+    scene.write("s.csv", "id,n\nNULL,a\nu2,1.23457E+11\n");
+    for (key, more, said) in [
+        ("id", &[][..], "`id:raw`, 3 rows: looks like a null that a program wrote"),
+        ("id", &["--threads", "3"], "`id:raw`, 3 rows: looks like a null that a program wrote"),
+        ("id", &["--memory", "256M"], "`id:raw`, 3 rows: looks like a null that a program wrote"),
+        ("n:text", &[], "`n:text`, 1 row: looks like a number that a spreadsheet wrote"),
+    ] {
+        let tables =
+            ["local", "--receiver", "r.csv", "--sender", "s.csv", "--output", "out.csv", "--key", key];
+        scene.run(&with(&tables, more)).expect(0, &[said]);
+    }
+    let hashed =
+        ["local", "--receiver", "r.csv", "--sender", "s.csv", "--output", "out.csv", "--key", "n:name"];
+    assert!(!scene.run(&hashed).screen.contains("looks like"));
+}
+
+#[test]
 fn two_profiles_say_why_no_key_matches() {
     let scene = Scene::new();
     scene.write("mine.csv", addresses(|row| format!("secret{row}@example.org")));

@@ -300,8 +300,9 @@ impl<'a> Reporter<'a> {
         hints::of_options(settings).into_iter().for_each(|hint| self.keep(hint));
     }
 
-    /// What each of several rules made of the table's rows.
+    /// What each of several rules made of the table's rows, and what keys look like that hardly anybody means.
     pub(crate) fn match_rules(&self, table: &Table) {
+        table.hints().iter().for_each(|hint| self.keep(hint.text()));
         if table.keys_of_row() > 1 {
             let counts = |(rule, RuleReport { keys, nulls, invalid }): (&str, RuleReport)| {
                 report::RuleCounts { rule: rule.to_owned(), keys, nulls, invalid, matching_rows: None }
