@@ -36,7 +36,12 @@ fn dialect(number: u8) -> Dialect {
     let delimiter = ["", ";", "", "tab", "|", "", ",", " "][usize::from(number % 8)];
     let encoding = ["", "", "windows-1252", "shift_jis", "windows-1252", "utf-16le", "utf-16be", "gb18030"];
     let encoding = encoding[usize::from(number % 8)];
-    Dialect { delimiter: delimiter.parse().ok(), encoding: encoding.parse().ok(), header: number < 8 }
+    Dialect {
+        delimiter: delimiter.parse().ok(),
+        encoding: encoding.parse().ok(),
+        header: number < 8,
+        ..Dialect::default()
+    }
 }
 
 /// The first byte is the rule of the key column `k`. The second says what to do with faults and how to read text. The rest
@@ -65,7 +70,7 @@ fn read(input: &[u8]) {
     };
     let go = &mut |_| ControlFlow::Continue(());
     let load = |bytes: &[u8]| {
-        let input = Input::spool("input", &mut &*bytes)?.with_dialect(dialect)?;
+        let input = Input::spool("input", &mut &*bytes)?.with_dialect(dialect.clone())?;
         input.load(&request, &mut |_| ControlFlow::Continue(()))
     };
     let Ok((mut table, items)) = load(file) else { return };

@@ -48,8 +48,8 @@ fn text(found: &Inspection) -> String {
         };
         line(&mut text, &format!("  {:width$}  {}{key}", column.name, column.data_type));
     }
-    if let Some(hint) = &found.hint {
-        line(&mut text, &format!("\n{}", hint.shell()));
+    for told in found.notes.iter().chain(&found.hint) {
+        line(&mut text, &format!("\n{}", told.shell()));
     }
     match &found.keys {
         Some(keys) => describe(keys, &mut text),

@@ -10,6 +10,7 @@ use vesica_text::{Text, text};
 
 use crate::collect::{Collector, RowFault, Rows};
 use crate::columnar::{self, Wanted};
+use crate::csv::LeftOut;
 use crate::error::{Invalid, Place, TableError};
 use crate::format::Format;
 use crate::header::{self, Needed};
@@ -18,6 +19,7 @@ use crate::key::KeySpec;
 use crate::request::{Loaded, OnFault, Request};
 use crate::rule::{Part, Value};
 use crate::shown::{shown, turns_text};
+use crate::sniff;
 
 /// Rows that give samples.
 const SAMPLES: usize = 5;
@@ -37,6 +39,8 @@ pub struct Inspection {
     pub keys: Option<Keys>,
     /// What is probably wrong with its header, in words, and what to do.
     pub hint: Option<Text>,
+    /// How its text was read: a delimiter that was found, rows that were left out.
+    pub notes: Vec<Text>,
 }
 
 /// A column.
@@ -83,20 +87,39 @@ pub struct KeyFault {
 }
 
 impl Input {
-    /// Reads the table once and describes it.
+    /// Reads the table once and describes it. An error says which options may help, if the first lines show that.
     pub fn inspect(
         &self,
         keys: &[KeySpec],
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Inspection, TableError> {
+        let advised = |error: TableError| match (self.format(), &error) {
+            (Format::Csv(packing), TableError::Syntax { .. } | TableError::MissingColumn { .. }) => {
+                match sniff::advice(self, packing, &error) {
+                    Some(advice) => TableError::Advised { error: Box::new(error), advice },
+                    None => error,
+                }
+            }
+            _ => error,
+        };
+        self.described(keys, on_progress).map_err(advised)
+    }
+
+    fn described(
+        &self,
+        keys: &[KeySpec],
+        on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Inspection, TableError> {
+        let notes = |left_out: LeftOut| self.found().cloned().into_iter().chain(left_out.told()).collect();
         if keys.is_empty() {
-            let Loaded { rows: Counting(rows), columns, .. } =
+            let Loaded { rows: Counting(rows), columns, left_out, .. } =
                 self.read(1, &[], |_| Ok(Counting(0)), on_progress)?;
             return Ok(Inspection {
                 format: self.format(),
                 hint: self.hint(&columns),
                 columns: self.typed(&columns, keys)?,
                 rows,
+                notes: notes(left_out),
                 keys: None,
             });
         }
@@ -112,7 +135,7 @@ impl Input {
                 samples: Vec::new(),
             })
         };
-        let Loaded { rows, columns, .. } =
+        let Loaded { rows, columns, left_out, .. } =
             self.read(1, &keys.iter().map(Needed::key).collect::<Vec<_>>(), begin, on_progress)?;
         let Inspecting { collector, faults, samples, .. } = rows;
         let (_, report) = collector.finish(&request)?;
@@ -135,6 +158,7 @@ impl Input {
             hint: self.hint(&columns),
             columns: self.typed(&columns, keys)?,
             rows: report.rows,
+            notes: notes(left_out),
             keys: Some(found),
         })
     }
@@ -334,9 +358,9 @@ mod tests {
         }
         // What is no other delimiter stays a quote or a row that does not fit.
         for (file, told) in [
-            ("id\n\"a\"b\n", "a double quote in field 1 (`id`)"),
+            ("id\n\"a\"b\n", "a quote in field 1 (`id`)"),
             ("id\na,b\n", "the row has 2 fields, but the header has 1"),
-            ("a\"b;c\n", "a double quote in field 1: "),
+            ("a\"b;c\n", "a quote in field 1 that"),
         ] {
             let error = input(file.as_bytes()).unwrap().inspect(&[], &mut go).unwrap_err().to_string();
             assert!(error.contains(told), "{file}: {error}");

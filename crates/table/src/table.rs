@@ -6,11 +6,13 @@ use std::ops::ControlFlow;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use vesica_encode::items::{Items, ItemsError};
+use vesica_text::Text;
 
 use crate::added::Added;
 use crate::attach::{Attached, Carried, blocks, summed};
 use crate::collect::{Collector, Loading, Rows};
 use crate::columnar::{self, Sink, Wanted};
+use crate::csv::LeftOut;
 use crate::error::{Place, TableError};
 use crate::format::Format;
 use crate::header::Needed;
@@ -23,7 +25,7 @@ use crate::sink::{self, Digested, RowSink};
 
 mod text;
 
-pub(crate) use text::{Cuts, quoted};
+pub(crate) use text::Cuts;
 
 /// An input that has been read once and can give its rows.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub struct Table {
     threads: usize,
     /// Where the first pass cut a text file for its threads.
     cuts: Cuts,
+    /// Rows of a text that are left out for their number of fields.
+    left_out: LeftOut,
     /// What the rows carry, until [`Table::attached`] takes it.
     carried: Carried,
     /// The names of the columns that it is from.
@@ -76,7 +80,7 @@ impl Input {
                 carried,
             })
         };
-        let Loaded { rows, columns, fingerprint, cuts } =
+        let Loaded { rows, columns, fingerprint, cuts, left_out } =
             self.read(request.threads, &request.needed(), begin, on_progress)?;
         let Loading { collector, carried, .. } = rows;
         let (items, report) = match collector.finish(request) {
@@ -87,7 +91,7 @@ impl Input {
             Err(error) => return Err(error.into()),
         };
         let value_columns = request.attach.needed().map(|needed| needed.name.to_owned()).collect();
-        let table = self.read_by(request, report, (columns, fingerprint, cuts));
+        let table = self.read_by(request, report, (columns, fingerprint, cuts, left_out));
         Ok((Table { carried, value_columns, ..table }, items))
     }
 
@@ -109,9 +113,9 @@ impl Input {
         let threads = request.threads.min(sink::MOST_THREADS);
         let read =
             self.read(threads, &keys, |hint| Digested::new(loading(hint)?, sink, hint), on_progress)?;
-        let Loaded { rows, columns, fingerprint, cuts } = read;
+        let Loaded { rows, columns, fingerprint, cuts, left_out } = read;
         let report = rows.finish()?.collector.report();
-        Ok(self.read_by(request, report, (columns, fingerprint, cuts)))
+        Ok(self.read_by(request, report, (columns, fingerprint, cuts, left_out)))
     }
 
     /// The table that such a first pass has read, whose rows carry nothing.
@@ -119,11 +123,11 @@ impl Input {
         self,
         request: &Request,
         report: TableReport,
-        (columns, seen, cuts): (Vec<String>, Fingerprint, Cuts),
+        (columns, seen, cuts, left_out): (Vec<String>, Fingerprint, Cuts, LeftOut),
     ) -> Table {
         let (threads, carried, value_columns) = (request.threads, Carried::Nothing, Vec::new());
         let (input, numbers, payload) = (self, None, None);
-        Table { input, columns, report, seen, threads, cuts, carried, value_columns, numbers, payload }
+        Table { input, columns, report, seen, threads, cuts, left_out, carried, value_columns, numbers, payload }
     }
 
     /// Checks that [`Table::select`] can write rows of this input, before a run depends on it. A columnar input may have
@@ -231,6 +235,11 @@ impl Table {
     #[must_use]
     pub fn with_payload(self, payload: Option<PayloadRows>) -> Self {
         Table { payload, ..self }
+    }
+
+    /// What is told of rows of a text that were left out for their number of fields, if there are any.
+    pub fn left_out(&self) -> Option<Text> {
+        self.left_out.told()
     }
 
     /// The partner's columns in an output without a header: the number of each, from 1 on, and its name at the partner.

@@ -1,0 +1,292 @@
+//! Looks at the first lines of a text: which delimiter they have, and which options may help to read them.
+//!
+//! Lines are read by the grammar of the run, so a delimiter in quotes or in a comment counts for nothing.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::ops::ControlFlow;
+
+use memchr::memchr;
+use vesica_text::{Text, text};
+
+use crate::csv::grammar::{Grammar, TakeFields};
+use crate::dialect::{Delimiter, Dialect, Ragged};
+use crate::error::{Syntax, TableError};
+use crate::input::Input;
+use crate::packing::{self, Packing};
+use crate::unicode;
+
+/// Bytes and records that are looked at.
+const SAMPLE: usize = 1 << 18;
+const RECORDS: usize = 1000;
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The delimiters that tables usually have.
+const USUAL: &[u8] = b",;\t|";
+/// Those that text in one column has as well, so that they need more evidence.
+const RARE: &[u8] = b"^~: ";
+
+/// The beginning of a text.
+struct Sample {
+    text: Vec<u8>,
+    whole: bool,
+    /// Lines before it.
+    skipped: u64,
+}
+
+/// A record: its line, how many fields it has, and up to which of them some are not empty.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    line: u64,
+    fields: usize,
+    filled: usize,
+}
+
+/// What a sample is with one delimiter.
+struct Shape {
+    delimiter: Delimiter,
+    rows: Vec<Row>,
+    /// Lines that break the grammar, and how many of them because of a quote.
+    faults: usize,
+    stray_quotes: usize,
+    /// Whether the first record breaks it.
+    begins_badly: bool,
+}
+
+/// Counts the fields of a record.
+#[derive(Default)]
+struct Counter {
+    fields: usize,
+    filled: usize,
+    has_text: bool,
+}
+
+impl TakeFields for Counter {
+    fn text(&mut self, text: &[u8]) {
+        self.has_text |= !text.is_empty();
+    }
+
+    fn end(&mut self, _: usize) {
+        self.fields += 1;
+        if std::mem::take(&mut self.has_text) {
+            self.filled = self.fields;
+        }
+    }
+}
+
+impl Sample {
+    fn of(input: &Input, packing: Packing) -> Result<Self, TableError> {
+        let (mut go, dialect) = (|_| ControlFlow::Continue(()), input.dialect());
+        let pass = input.pass(&mut go)?;
+        let decoder = packing::decoder(packing, pass).map_err(|source| input.read_error(source))?;
+        let mut text = Vec::new();
+        let reader = unicode::Text::new(decoder, dialect.encoding);
+        // Damage is told by the pass that reads everything.
+        let read = reader.take(SAMPLE as u64).read_to_end(&mut text);
+        let whole = read.is_ok() && text.len() < SAMPLE;
+        let mut start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        for _ in 0..dialect.skip_lines {
+            start = memchr(b'\n', &text[start..]).map_or(text.len(), |at| start + at + 1);
+        }
+        text.drain(..start);
+        Ok(Sample { text, whole, skipped: dialect.skip_lines })
+    }
+
+    /// Whether its first line is `sep=` and a delimiter.
+    fn names_delimiter(&self) -> bool {
+        let is_mark = self.text.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"sep="));
+        self.skipped == 0 && is_mark && matches!(self.text.get(5), None | Some(b'\r' | b'\n'))
+    }
+
+    fn shape(&self, grammar: &Grammar, delimiter: Delimiter) -> Shape {
+        let grammar = grammar.separated_by(delimiter);
+        let mut shape =
+            Shape { delimiter, rows: Vec::new(), faults: 0, stray_quotes: 0, begins_badly: false };
+        let (mut at, mut line) = (0, self.skipped + 1);
+        while at < self.text.len() && shape.rows.len() + shape.faults < RECORDS {
+            let (rest, mut counter) = (&self.text[at..], Counter::default());
+            let length = match grammar.record(rest, self.whole, &mut counter) {
+                Ok(None) => break,
+                Ok(Some(found)) => {
+                    let Counter { fields, filled, .. } = counter;
+                    shape.rows.extend(found.is_record.then_some(Row { line, fields, filled }));
+                    found.length
+                }
+                Err((fault, what)) => {
+                    shape.begins_badly |= shape.rows.is_empty();
+                    shape.faults += 1;
+                    shape.stray_quotes += usize::from(matches!(what, Syntax::StrayQuote { .. }));
+                    memchr(b'\n', &rest[fault..]).map_or(rest.len(), |end| fault + end + 1)
+                }
+            };
+            line += memchr::memchr_iter(b'\n', &rest[..length]).count() as u64;
+            at += length;
+        }
+        shape
+    }
+
+    /// The shapes with these delimiters, but for those that mean something else.
+    fn shapes<'s>(
+        &'s self,
+        dialect: &'s Dialect,
+        signs: &'s [u8],
+    ) -> impl Iterator<Item = Shape> + use<'s> {
+        let grammar = Grammar::new(dialect);
+        let may_be = |sign: &u8| {
+            let delimiter = Delimiter::new(*sign);
+            delimiter.is_some() && Dialect { delimiter, ..dialect.clone() }.fault().is_none()
+        };
+        let delimiters = signs.iter().filter(move |sign| may_be(sign));
+        delimiters.filter_map(move |sign| Some(self.shape(&grammar, Delimiter::new(*sign)?)))
+    }
+}
+
+impl Shape {
+    fn columns(&self) -> usize {
+        self.rows.first().map_or(0, |header| header.fields)
+    }
+
+    /// How many rows are as the header, of how many.
+    fn even(&self, ragged: Ragged) -> (usize, usize) {
+        let columns = self.columns();
+        let is_even = |row: &&Row| {
+            let padded = ragged == Ragged::Pad && row.fields > 1 && row.filled <= columns;
+            row.fields == columns || padded
+        };
+        (self.rows.iter().filter(is_even).count(), self.rows.len() + self.faults)
+    }
+
+    /// Whether all rows are as the header.
+    fn is_even(&self, ragged: Ragged) -> bool {
+        let (even, all) = self.even(ragged);
+        even == all
+    }
+
+    /// Whether it may be a table: more than half of the rows are as a header of several columns.
+    fn is_table(&self, ragged: Ragged) -> bool {
+        let (even, all) = self.even(ragged);
+        !self.begins_badly && self.columns() > 1 && 2 * even > all
+    }
+
+    /// The usual number of fields, and how many rows have it.
+    fn usual(&self) -> (usize, usize) {
+        let mut counts = BTreeMap::new();
+        self.rows.iter().for_each(|row| *counts.entry(row.fields).or_insert(0) += 1);
+        counts.into_iter().max_by_key(|(_, rows)| *rows).unwrap_or_default()
+    }
+}
+
+/// The delimiter of the first lines, and why it is that one; none if a first line names it.
+pub(crate) fn delimiter(
+    input: &Input,
+    packing: Packing,
+) -> Result<(Option<Delimiter>, Text), TableError> {
+    let (sample, dialect) = (Sample::of(input, packing)?, input.dialect());
+    if sample.names_delimiter() {
+        return Ok((None, text!("`[delimiter auto]`: the first line names the delimiter")));
+    }
+    let ragged = dialect.ragged;
+    let usual: Vec<Shape> = sample.shapes(dialect, USUAL).filter(|shape| shape.is_table(ragged)).collect();
+    let mut even: Vec<&Shape> = usual.iter().filter(|shape| shape.is_even(ragged)).collect();
+    even.sort_by_key(|shape| Reverse(shape.columns()));
+    let found = match even[..] {
+        // A list in a field has a delimiter, too.
+        [most, next, ..] if most.columns() < 2 * next.columns() => {
+            let either = [most.delimiter, next.delimiter];
+            return Err(TableError::DelimiterUnclear { file: input.name().to_owned(), either });
+        }
+        [most, ..] => Some(told(most, ragged)),
+        [] => usual
+            .iter()
+            .max_by(|one, other| {
+                let [(even, all), (others, of)] = [one, other].map(|shape| shape.even(ragged));
+                (even * of).cmp(&(others * all)).then(one.columns().cmp(&other.columns()))
+            })
+            .map(|best| told(best, ragged)),
+    };
+    let sure = |shape: &Shape| {
+        let plain = shape.delimiter.byte().is_ascii_punctuation() && shape.delimiter.byte() != b':';
+        let columns = if plain { 2 } else { 3 };
+        shape.is_table(ragged) && shape.is_even(ragged) && shape.columns() >= columns
+    };
+    let rare = || {
+        let shape = sample.shapes(dialect, RARE).find(|shape| dialect.header && sure(shape))?;
+        Some(told(&shape, ragged))
+    };
+    let (delimiter, why) = found.or_else(rare).unwrap_or_else(|| {
+        let why = text!("`[delimiter auto]`: the first lines show none, so every line is read as one field");
+        (Delimiter::COMMA, why)
+    });
+    Ok((Some(delimiter), why))
+}
+
+fn told(shape: &Shape, ragged: Ragged) -> (Delimiter, Text) {
+    let (even, all) = shape.even(ragged);
+    let why = text!(
+        "`[delimiter auto]`: {} is taken, with which {} of the first {} lines have {} fields",
+        shape.delimiter.to_string(),
+        even,
+        all,
+        shape.columns()
+    );
+    (shape.delimiter, why)
+}
+
+/// Which options may help to read a table that cannot be read; none if the first lines do not show.
+pub(crate) fn advice(input: &Input, packing: Packing, error: &TableError) -> Option<Text> {
+    let (sample, dialect) = (Sample::of(input, packing).ok()?, input.dialect());
+    let taken = dialect.delimiter.unwrap_or(Delimiter::COMMA);
+    let signs = [&[taken.byte()], USUAL, RARE].concat();
+    let shapes = sample.shapes(dialect, &signs).filter(|shape| shape.usual().0 > 1);
+    // Of equals the first: that which was taken.
+    let best = shapes.min_by_key(|shape| {
+        let (fields, rows) = shape.usual();
+        Reverse((rows * 100 / (shape.rows.len() + shape.faults), fields))
+    })?;
+    let (fields, rows) = best.usual();
+    let all = best.rows.len() + best.faults;
+    if 2 * rows < all {
+        return None;
+    }
+    let mut said = Vec::new();
+    // Some errors say so themselves.
+    let known = matches!(error, TableError::Syntax { what: Syntax::OtherwiseSeparated { .. }, .. });
+    if best.delimiter != taken && !known && !sample.names_delimiter() {
+        said.push(text!("give `[delimiter {}]`", best.delimiter.to_string()));
+    }
+    let first = best.rows.iter().position(|row| row.fields == fields)?;
+    let (above, below) = best.rows.split_at(first);
+    // A header without the delimiter that ends each row below it.
+    let is_header = |header: &Row| header.fields > 1 && below.iter().all(|row| row.filled <= header.fields);
+    let padded = matches!(above, [header] if is_header(header));
+    if !padded && first > 0 {
+        let lines = below.first()?.line - 1;
+        said.push(text!("`[skip-lines {}]` skips what stands above the first line with {} fields", lines.to_string(), fields));
+    }
+    let uneven = below.iter().filter(|row| row.fields != fields).count();
+    let fits = below.iter().all(|row| row.filled <= above.last().filter(|_| padded).map_or(fields, |row| row.fields));
+    if uneven > 0 || padded {
+        let help = if fits { Text::option_with("ragged", "pad".to_owned()) } else { Text::option_with("ragged", "skip".to_owned()) };
+        said.push(text!("`{}` reads the lines with other numbers of fields ({})", help, counted(&best.rows)));
+    }
+    if best.stray_quotes > 0 {
+        said.push(text!("`[stray-quotes text]` reads quotes within fields ({} lines)", best.stray_quotes));
+    }
+    if said.is_empty() {
+        return None;
+    }
+    Some(text!("the first {} lines suggest: {}", all, Text::joined(said, "; ")))
+}
+
+/// How many lines have how many fields, the most frequent numbers first.
+fn counted(rows: &[Row]) -> String {
+    const MOST: usize = 4;
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    rows.iter().for_each(|row| *counts.entry(row.fields).or_default() += 1);
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, lines)| Reverse(*lines));
+    let more = if counts.len() > MOST { ", …" } else { "" };
+    let each = counts.iter().take(MOST).map(|(fields, lines)| format!("{fields} fields: {lines} lines"));
+    each.collect::<Vec<_>>().join(", ") + more
+}
