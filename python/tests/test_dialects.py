@@ -39,7 +39,7 @@ def test_paths_to_text_of_other_kinds(tmp_path: Path) -> None:
     (tmp_path / "commas.csv").write_text("Stadt,x\nBern,1\n")
     with pytest.raises(vesica.InputError, match=r'give `delimiter=\(";", ","\)`'):
         vesica.local(tmp_path / "mine.csv", tmp_path / "commas.csv", key="Stadt", row_numbers=True)
-    with pytest.raises(vesica.UsageError, match="are for a path"):
+    with pytest.raises(vesica.UsageError, match="are for a path: delimiter"):
         vesica.local(table("pandas", MINE), table("pandas", THEIRS), key="email", delimiter=";")
 
 

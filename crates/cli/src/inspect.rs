@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Inspect) -> u8 {
             return error.kind.exit_code();
         }
     };
-    match inspect::inspect(&args.input(), &args.key, args.text.dialect(), &cancel) {
+    match inspect::inspect(&args.input(), &args.key, args.text.clone().dialect(), &cancel) {
         Ok(found) if args.json => print(format!("{:#}\n", inspect::json(&found)).as_bytes()),
         Ok(found) => print(text(&found).as_bytes()),
         Err(error) => {

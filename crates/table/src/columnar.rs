@@ -6,6 +6,7 @@
 
 use crate::added::Added;
 use crate::collect::Rows;
+use crate::csv::LeftOut;
 use crate::error::{Place, TableError};
 use crate::format::Format;
 use crate::header::{self, Needed, Purpose};
@@ -14,7 +15,6 @@ use crate::request::{Chosen, Loaded};
 use crate::rows::Ascending;
 use crate::rule::Rule;
 use crate::shown::shown;
-use crate::csv::LeftOut;
 use crate::table::Cuts;
 use ::parquet::errors::ParquetError;
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -245,7 +245,13 @@ pub(crate) fn read<'r, S: Rows<'r>>(
         keys.of(first, &batch, &mut rows)?;
     }
     let columns = schema.fields().iter().map(|field| field.name().clone()).collect();
-    Ok(Loaded { rows, columns, fingerprint: scan.fingerprint()?, cuts: Cuts::default(), left_out: LeftOut::default() })
+    Ok(Loaded {
+        rows,
+        columns,
+        fingerprint: scan.fingerprint()?,
+        cuts: Cuts::default(),
+        left_out: LeftOut::default(),
+    })
 }
 
 /// The needed columns of a pass: their indices among those that it decodes.

@@ -508,4 +508,6 @@ pub(crate) fn without_line_end(record: &[u8]) -> &[u8] {
 }
 
 #[cfg(test)]
+mod grammar_tests;
+#[cfg(test)]
 mod tests;

@@ -297,7 +297,10 @@ mod tests {
             (signs("", ",", "", ""), "`,` cannot be both the delimiter and the quote"),
             (signs("", "'", "'", ""), "`'` cannot be both the quote and the escape"),
             (signs("#", "none", "", "#"), "`#` cannot be both the delimiter and the comment sign"),
-            (Dialect { encoding: "cp932".parse().ok(), ..signs("", "none", "\\", "") }, "may be half of another"),
+            (
+                Dialect { encoding: "cp932".parse().ok(), ..signs("", "none", "\\", "") },
+                "may be half of another",
+            ),
         ] {
             assert!(dialect.fault().unwrap().contains(told), "{dialect:?}");
         }

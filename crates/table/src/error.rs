@@ -76,7 +76,9 @@ pub enum Syntax {
         first: &'static str,
     },
     /// A row has more fields than the header, and those at its end are not all empty.
-    #[error("the row has more fields than the {expected} of the {first}, and those at its end are not all empty")]
+    #[error(
+        "the row has more fields than the {expected} of the {first}, and those at its end are not all empty"
+    )]
     Surplus {
         /// Fields of the header.
         expected: usize,

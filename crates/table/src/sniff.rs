@@ -127,11 +127,7 @@ impl Sample {
     }
 
     /// The shapes with these delimiters, but for those that mean something else.
-    fn shapes<'s>(
-        &'s self,
-        dialect: &'s Dialect,
-        signs: &'s [u8],
-    ) -> impl Iterator<Item = Shape> + use<'s> {
+    fn shapes<'s>(&'s self, dialect: &'s Dialect, signs: &'s [u8]) -> impl Iterator<Item = Shape> + use<'s> {
         let grammar = Grammar::new(dialect);
         let may_be = |sign: &u8| {
             let delimiter = Delimiter::new(*sign);
@@ -178,10 +174,7 @@ impl Shape {
 }
 
 /// The delimiter of the first lines, and why it is that one; none if a first line names it.
-pub(crate) fn delimiter(
-    input: &Input,
-    packing: Packing,
-) -> Result<(Option<Delimiter>, Text), TableError> {
+pub(crate) fn delimiter(input: &Input, packing: Packing) -> Result<(Option<Delimiter>, Text), TableError> {
     let (sample, dialect) = (Sample::of(input, packing)?, input.dialect());
     if sample.names_delimiter() {
         return Ok((None, text!("`[delimiter auto]`: the first line names the delimiter")));
@@ -251,7 +244,7 @@ pub(crate) fn advice(input: &Input, packing: Packing, error: &TableError) -> Opt
     }
     let mut said = Vec::new();
     // Some errors say so themselves.
-    let known = matches!(error, TableError::Syntax { what: Syntax::OtherwiseSeparated { .. }, .. });
+    let known = error.to_string().contains("looks separated by");
     if best.delimiter != taken && !known && !sample.names_delimiter() {
         said.push(text!("give `[delimiter {}]`", best.delimiter.to_string()));
     }
@@ -262,12 +255,22 @@ pub(crate) fn advice(input: &Input, packing: Packing, error: &TableError) -> Opt
     let padded = matches!(above, [header] if is_header(header));
     if !padded && first > 0 {
         let lines = below.first()?.line - 1;
-        said.push(text!("`[skip-lines {}]` skips what stands above the first line with {} fields", lines.to_string(), fields));
+        said.push(text!(
+            "`[skip-lines {}]` skips what stands above the first line with {} fields",
+            lines.to_string(),
+            fields
+        ));
     }
     let uneven = below.iter().filter(|row| row.fields != fields).count();
-    let fits = below.iter().all(|row| row.filled <= above.last().filter(|_| padded).map_or(fields, |row| row.fields));
+    let fits = below
+        .iter()
+        .all(|row| row.filled <= above.last().filter(|_| padded).map_or(fields, |row| row.fields));
     if uneven > 0 || padded {
-        let help = if fits { Text::option_with("ragged", "pad".to_owned()) } else { Text::option_with("ragged", "skip".to_owned()) };
+        let help = if fits {
+            Text::option_with("ragged", "pad".to_owned())
+        } else {
+            Text::option_with("ragged", "skip".to_owned())
+        };
         said.push(text!("`{}` reads the lines with other numbers of fields ({})", help, counted(&best.rows)));
     }
     if best.stray_quotes > 0 {

@@ -127,7 +127,19 @@ impl Input {
     ) -> Table {
         let (threads, carried, value_columns) = (request.threads, Carried::Nothing, Vec::new());
         let (input, numbers, payload) = (self, None, None);
-        Table { input, columns, report, seen, threads, cuts, left_out, carried, value_columns, numbers, payload }
+        Table {
+            input,
+            columns,
+            report,
+            seen,
+            threads,
+            cuts,
+            left_out,
+            carried,
+            value_columns,
+            numbers,
+            payload,
+        }
     }
 
     /// Checks that [`Table::select`] can write rows of this input, before a run depends on it. A columnar input may have
@@ -344,5 +356,7 @@ impl Table {
 
 #[cfg(test)]
 mod dialect_tests;
+#[cfg(test)]
+mod messy_tests;
 #[cfg(test)]
 mod tests;

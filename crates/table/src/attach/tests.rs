@@ -285,7 +285,8 @@ fn matching_rows_of_text_get_the_partners_columns_behind_their_own() {
     let without = crate::Dialect { header: false, ..header.clone() };
     assert_eq!(selected(b"a\nb\n", &without).unwrap(), "a,,2,7\nb,\"Zürich, \"\"x\"\"\",1,8\n".as_bytes());
     for (header, unnamed) in [(false, &[(3, "city"), (4, "k")][..]), (true, &[][..])] {
-        let input = input(b"1,2\na,b\n").unwrap().with_dialect(crate::Dialect { header, ..without.clone() }).unwrap();
+        let input =
+            input(b"1,2\na,b\n").unwrap().with_dialect(crate::Dialect { header, ..without.clone() }).unwrap();
         let (table, _) = input.load(&request(&["1"]), &mut go).unwrap();
         assert!(table.unnamed().next().is_none());
         assert!(table.with_payload(Some(received())).unnamed().eq(unnamed.iter().copied()));

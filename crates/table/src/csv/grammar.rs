@@ -135,7 +135,7 @@ impl Grammar {
             at += step;
             match bytes[at] {
                 b'\r' if !self.ends_line(bytes, at, at_end)? => return Ok(None),
-                byte if Some(byte) == self.escape => match escaped(bytes, at, at_end) {
+                byte if Some(byte) == self.escape => match escaped(bytes, at) {
                     Some(end) => {
                         fields.text(&bytes[from..at]);
                         (from, at) = (at + 1, end);
@@ -171,7 +171,7 @@ impl Grammar {
             let Some(step) = found else { return unfinished() };
             at += step;
             if bytes[at] != quote {
-                let Some(end) = escaped(bytes, at, at_end) else { return unfinished() };
+                let Some(end) = escaped(bytes, at) else { return unfinished() };
                 fields.text(&bytes[from..at]);
                 (from, at) = (at + 1, end);
                 continue;
@@ -247,12 +247,12 @@ fn stray(at: usize, field: usize) -> Violation {
     (at, Syntax::StrayQuote { field, column: None })
 }
 
-/// Where the character ends that an escape takes literally; none if it is not there. A line end in two bytes is one.
-fn escaped(bytes: &[u8], at: usize, at_end: bool) -> Option<usize> {
+/// Where the character ends that an escape takes literally; none if it is not there. A line end in two bytes is one, so a
+/// carriage return alone at the end is none: a line feed may be added to it.
+fn escaped(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes[at + 1..] {
         [b'\r', b'\n', ..] => Some(at + 3),
-        [b'\r'] if !at_end => None,
-        [] => None,
+        [] | [b'\r'] => None,
         _ => Some(at + 2),
     }
 }

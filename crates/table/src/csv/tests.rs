@@ -4,12 +4,12 @@ use rand::{RngExt, SeedableRng};
 use super::*;
 
 /// What a record is: its fields, its bytes in the file, its line.
-type Row = (Vec<Vec<u8>>, Vec<u8>, u64);
+pub(super) type Row = (Vec<Vec<u8>>, Vec<u8>, u64);
 
 #[derive(PartialEq, Debug)]
-struct Outcome {
-    rows: Vec<Row>,
-    failure: Option<(u64, Syntax)>,
+pub(super) struct Outcome {
+    pub(super) rows: Vec<Row>,
+    pub(super) failure: Option<(u64, Syntax)>,
 }
 
 fn fast(bytes: &[u8], buffer: usize) -> Outcome {
@@ -135,6 +135,10 @@ fn compare(bytes: &[u8]) {
 
 /// All rows after the header, where pieces are cut off the buffer, and the number of the pieces.
 fn rows_of_pieces(bytes: &[u8], buffer: usize) -> (Outcome, usize) {
+    rows_of_pieces_in(&Dialect::default(), bytes, buffer)
+}
+
+pub(super) fn rows_of_pieces_in(dialect: &Dialect, bytes: &[u8], buffer: usize) -> (Outcome, usize) {
     fn rest<R: Read>(records: &mut Records<R>, rows: &mut Vec<Row>) -> Result<(), Failure> {
         let columns = 0..records.columns().len();
         loop {
@@ -152,7 +156,7 @@ fn rows_of_pieces(bytes: &[u8], buffer: usize) -> (Outcome, usize) {
             }
         }
     }
-    let mut records = Records::with_sizes(bytes, Dialect::default(), buffer, 1 << 20);
+    let mut records = Records::with_sizes(bytes, dialect.clone(), buffer, 1 << 20);
     let (mut rows, mut pieces) = (Vec::new(), 0);
     let mut read = || {
         if !records.read_header()? {
@@ -178,7 +182,7 @@ fn rows_of(bytes: &[u8], buffer: usize, together: bool) -> (Outcome, usize) {
     rows_in(&Dialect::default(), bytes, buffer, together)
 }
 
-fn rows_in(dialect: &Dialect, bytes: &[u8], buffer: usize, together: bool) -> (Outcome, usize) {
+pub(super) fn rows_in(dialect: &Dialect, bytes: &[u8], buffer: usize, together: bool) -> (Outcome, usize) {
     let mut records = Records::with_sizes(bytes, dialect.clone(), buffer, 1 << 20);
     let (mut rows, mut many) = (Vec::new(), 0);
     let mut read = |records: &mut Records<&[u8]>| -> Result<bool, Failure> {

@@ -143,7 +143,10 @@ mod tests {
     #[test]
     fn encodings_have_many_names() {
         for (names, standard) in [
-            ("Windows-1252 cp1252 CP-1252 win1252 ms1252 1252 ISO-8859-1 latin-1 latin1 L1 iso8859_1 ISO8859-1 ascii", "windows-1252"),
+            (
+                "Windows-1252 cp1252 CP-1252 win1252 ms1252 1252 ISO-8859-1 latin-1 latin1 L1 iso8859_1 ISO8859-1 ascii",
+                "windows-1252",
+            ),
             ("cp28591 us_ascii", "windows-1252"),
             ("utf-16 UTF16 utf_16_le cp1200", "UTF-16LE"),
             ("UTF16BE utf_16_be", "UTF-16BE"),
@@ -167,7 +170,18 @@ mod tests {
                 assert_eq!(found.map(Charset::name), Ok(standard), "{name}");
             }
         }
-        for bad in ["", "klingon", "iso-2022-jp", "utf-7", "x-user-defined", "cp437", "cp850", "iso8859_99", "latin99", "12"] {
+        for bad in [
+            "",
+            "klingon",
+            "iso-2022-jp",
+            "utf-7",
+            "x-user-defined",
+            "cp437",
+            "cp850",
+            "iso8859_99",
+            "latin99",
+            "12",
+        ] {
             assert!(bad.parse::<Charset>().is_err(), "{bad}");
         }
     }

@@ -38,7 +38,9 @@ impl Syntax {
                 "the quoted field that begins here is not closed by the end of the file (if quotes enclose no field in this \
                  table, give `[quote none]`)"
             ),
-            Syntax::EscapesNothing => text!("the `[escape]` character at the end of the file escapes nothing"),
+            Syntax::EscapesNothing => {
+                text!("the `[escape]` character at the end of the file escapes nothing")
+            }
             Syntax::TooLong { limit } => text!(
                 "the record that begins here has more than {} MiB; is a closing quote missing? (If quotes enclose no field in \
                  this table, give `[quote none]`)",

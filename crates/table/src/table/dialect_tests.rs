@@ -10,7 +10,12 @@ use crate::table::Table;
 use crate::testing::{go, input, request};
 
 fn dialect(delimiter: &str, encoding: &str, header: bool) -> Dialect {
-    Dialect { delimiter: delimiter.parse().ok(), encoding: encoding.parse().ok(), header, ..Dialect::default() }
+    Dialect {
+        delimiter: delimiter.parse().ok(),
+        encoding: encoding.parse().ok(),
+        header,
+        ..Dialect::default()
+    }
 }
 
 fn load(bytes: &[u8], dialect: &Dialect, request: &Request) -> Result<(Table, Items), TableError> {

@@ -279,7 +279,8 @@ impl<'a> Csv<'a> {
         match csv.records.read_header() {
             Ok(true) => csv.named(),
             Ok(false) if dialect.skip_lines > 0 => {
-                let what = format!("no header stands below the {} lines that are skipped", dialect.skip_lines);
+                let what =
+                    format!("no header stands below the {} lines that are skipped", dialect.skip_lines);
                 Err(TableError::Dialect { file: input.name().to_owned(), what })
             }
             Ok(false) => Err(TableError::Empty { file: input.name().to_owned() }),

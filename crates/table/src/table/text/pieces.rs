@@ -125,7 +125,8 @@ impl<'r, 'f, W: Write> Pipeline for Selecting<'_, '_, 'r, 'f, W> {
     type Error = TableError;
 
     fn piece(&mut self) -> Result<SelectPiece<'r, 'f>, TableError> {
-        let (records, lines) = (self.csv.records.piece(), Lines::new(Vec::new(), self.lines.notation.clone()));
+        let (records, lines) =
+            (self.csv.records.piece(), Lines::new(Vec::new(), self.lines.notation.clone()));
         let chosen = self.chosen;
         Ok(SelectPiece { records, chosen, first: 0, rows: Vec::new(), lines, written: Ok(()) })
     }
