@@ -169,7 +169,10 @@ impl FromStr for Sign {
 
 impl fmt::Display for Sign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}`", char::from(self.0).escape_debug())
+        match char::from(self.0) {
+            control if control.is_ascii_control() => write!(f, "`{}`", control.escape_default()),
+            sign => write!(f, "`{sign}`"),
+        }
     }
 }
 

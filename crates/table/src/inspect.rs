@@ -95,7 +95,7 @@ impl Input {
     ) -> Result<Inspection, TableError> {
         let advised = |error: TableError| match (self.format(), &error) {
             (Format::Csv(packing), TableError::Syntax { .. } | TableError::MissingColumn { .. }) => {
-                match sniff::advice(self, packing, &error) {
+                match sniff::advice(self, packing, Some(&error)) {
                     Some(advice) => TableError::Advised { error: Box::new(error), advice },
                     None => error,
                 }
@@ -110,7 +110,13 @@ impl Input {
         keys: &[KeySpec],
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Inspection, TableError> {
-        let notes = |left_out: LeftOut| self.found().cloned().into_iter().chain(left_out.told()).collect();
+        let notes = |left_out: LeftOut| {
+            let folded = match self.format() {
+                Format::Csv(packing) => sniff::folded(self, packing),
+                _ => None,
+            };
+            self.found().cloned().into_iter().chain(left_out.told()).chain(folded).collect()
+        };
         if keys.is_empty() {
             let Loaded { rows: Counting(rows), columns, left_out, .. } =
                 self.read(1, &[], |_| Ok(Counting(0)), on_progress)?;
@@ -167,6 +173,11 @@ impl Input {
     fn hint(&self, names: &[String]) -> Option<Text> {
         if let (Format::Csv(_), Some((name, delimiter))) = (self.format(), header::delimiter(names)) {
             return Some(header::separated(name, delimiter));
+        }
+        if let (Format::Csv(packing), [_]) = (self.format(), names)
+            && let Some(advice) = sniff::advice(self, packing, None)
+        {
+            return Some(advice);
         }
         let mut seen = BTreeSet::new();
         let repeated = shown(names.iter().find(|name| !seen.insert(*name))?.as_bytes());

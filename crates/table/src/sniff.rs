@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::ops::ControlFlow;
 
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 use vesica_text::{Text, text};
 
 use crate::csv::grammar::{Grammar, TakeFields};
@@ -39,6 +39,7 @@ struct Sample {
 #[derive(Clone, Copy, Default)]
 struct Row {
     line: u64,
+    lines: u64,
     fields: usize,
     filled: usize,
 }
@@ -106,11 +107,13 @@ impl Sample {
         let (mut at, mut line) = (0, self.skipped + 1);
         while at < self.text.len() && shape.rows.len() + shape.faults < RECORDS {
             let (rest, mut counter) = (&self.text[at..], Counter::default());
+            let lines = |length: usize| memchr_iter(b'\n', &rest[..length]).count() as u64;
             let length = match grammar.record(rest, self.whole, &mut counter) {
                 Ok(None) => break,
                 Ok(Some(found)) => {
                     let Counter { fields, filled, .. } = counter;
-                    shape.rows.extend(found.is_record.then_some(Row { line, fields, filled }));
+                    let lines = lines(found.length);
+                    shape.rows.extend(found.is_record.then_some(Row { line, lines, fields, filled }));
                     found.length
                 }
                 Err((fault, what)) => {
@@ -120,7 +123,7 @@ impl Sample {
                     memchr(b'\n', &rest[fault..]).map_or(rest.len(), |end| fault + end + 1)
                 }
             };
-            line += memchr::memchr_iter(b'\n', &rest[..length]).count() as u64;
+            line += lines(length);
             at += length;
         }
         shape
@@ -226,17 +229,21 @@ fn told(shape: &Shape, ragged: Ragged) -> (Delimiter, Text) {
     (shape.delimiter, why)
 }
 
-/// Which options may help to read a table that cannot be read; none if the first lines do not show.
-pub(crate) fn advice(input: &Input, packing: Packing, error: &TableError) -> Option<Text> {
+/// Which options may help to read a table that cannot be read, or that has one column; none if the first lines do not
+/// show.
+pub(crate) fn advice(input: &Input, packing: Packing, error: Option<&TableError>) -> Option<Text> {
     let (sample, dialect) = (Sample::of(input, packing).ok()?, input.dialect());
     let taken = dialect.delimiter.unwrap_or(Delimiter::COMMA);
-    let signs = [&[taken.byte()], USUAL, RARE].concat();
-    let shapes = sample.shapes(dialect, &signs).filter(|shape| shape.usual().0 > 1);
-    // Of equals the first: that which was taken.
-    let best = shapes.min_by_key(|shape| {
-        let (fields, rows) = shape.usual();
-        Reverse((rows * 100 / (shape.rows.len() + shape.faults), fields))
-    })?;
+    let best = |signs: &[u8], least: usize| {
+        let shapes = sample.shapes(dialect, signs).filter(|shape| shape.usual().0 >= least);
+        // Of equals the first: that which was taken.
+        shapes.min_by_key(|shape| {
+            let (fields, rows) = shape.usual();
+            Reverse((rows * 100 / (shape.rows.len() + shape.faults), fields))
+        })
+    };
+    let usual = best(&[&[taken.byte()], USUAL].concat(), 2);
+    let best = usual.or_else(|| error.and_then(|_| best(RARE, 3)))?;
     let (fields, rows) = best.usual();
     let all = best.rows.len() + best.faults;
     if 2 * rows < all {
@@ -244,7 +251,7 @@ pub(crate) fn advice(input: &Input, packing: Packing, error: &TableError) -> Opt
     }
     let mut said = Vec::new();
     // Some errors say so themselves.
-    let known = error.to_string().contains("looks separated by");
+    let known = error.is_some_and(|error| error.to_string().contains("looks separated by"));
     if best.delimiter != taken && !known && !sample.names_delimiter() {
         said.push(text!("give `[delimiter {}]`", best.delimiter.to_string()));
     }
@@ -280,6 +287,21 @@ pub(crate) fn advice(input: &Input, packing: Packing, error: &TableError) -> Opt
         return None;
     }
     Some(text!("the first {} lines suggest: {}", all, Text::joined(said, "; ")))
+}
+
+/// A note on records of several lines, which a text without quoting does not have.
+pub(crate) fn folded(input: &Input, packing: Packing) -> Option<Text> {
+    let (sample, dialect) = (Sample::of(input, packing).ok()?, input.dialect());
+    let shape = sample.shape(&Grammar::new(dialect), dialect.delimiter.unwrap_or(Delimiter::COMMA));
+    let folded: Vec<&Row> = shape.rows.iter().filter(|row| row.lines > 1).collect();
+    let first = folded.first().filter(|_| !sample.names_delimiter())?;
+    Some(text!(
+        "{} of the first {} records have a quoted field of several lines, the first in line {}; if quotes enclose no field in \
+         this table, give `[quote none]`",
+        folded.len(),
+        shape.rows.len(),
+        first.line
+    ))
 }
 
 /// How many lines have how many fields, the most frequent numbers first.

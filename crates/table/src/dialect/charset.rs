@@ -99,11 +99,14 @@ fn label(name: &str) -> Option<String> {
     if let Some(part) = squeezed.strip_prefix("latin") {
         return Some(format!("latin{part}"));
     }
-    let number = CODE_PAGE.iter().find_map(|before| squeezed.strip_prefix(before)?.parse::<u32>().ok())?;
-    match number {
-        1250..=1258 => Some(format!("windows-{number}")),
-        28591..=28606 => Some(format!("iso-8859-{}", number - 28590)),
-        _ => CODE_PAGES.iter().find(|(page, _)| *page == number).map(|(_, label)| (*label).to_owned()),
+    let number = |before: &&str| squeezed.strip_prefix(*before)?.parse::<u32>().ok();
+    match CODE_PAGE.iter().find_map(number) {
+        Some(number @ 1250..=1258) => Some(format!("windows-{number}")),
+        Some(number @ 28591..=28606) => Some(format!("iso-8859-{}", number - 28590)),
+        Some(number) => {
+            CODE_PAGES.iter().find(|(page, _)| *page == number).map(|(_, label)| (*label).to_owned())
+        }
+        None => Some(squeezed),
     }
 }
 

@@ -620,7 +620,7 @@ fn many_threads_find_the_first_fault() {
         let found =
             |threads| load(file.as_bytes(), &Request { threads, ..request(&["k"]) }).unwrap_err().to_string();
         assert_eq!(found(3), found(1));
-        assert!(found(1).contains("double quote"), "{}", found(1));
+        assert!(found(1).contains("a quote in field"), "{}", found(1));
     }
     let tall = format!("k\n{}\"{}", "a\n".repeat(1 << 18), "b\n".repeat(9 << 20));
     let found =
