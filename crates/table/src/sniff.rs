@@ -168,11 +168,53 @@ impl Shape {
         !self.begins_badly && self.columns() > 1 && 2 * even > all
     }
 
+    /// Whether it is a table although its delimiter is rare: words and times have spaces and colons, too.
+    fn is_sure(&self, ragged: Ragged) -> bool {
+        let is_common = matches!(self.delimiter.byte(), b' ' | b':');
+        let least = if is_common { 3 } else { 2 };
+        self.is_table(ragged) && self.is_even(ragged) && self.columns() >= least
+    }
+
     /// The usual number of fields, and how many rows have it.
     fn usual(&self) -> (usize, usize) {
         let mut counts = BTreeMap::new();
         self.rows.iter().for_each(|row| *counts.entry(row.fields).or_insert(0) += 1);
         counts.into_iter().max_by_key(|(_, rows)| *rows).unwrap_or_default()
+    }
+}
+
+/// What an advice says of a shape.
+impl Shape {
+    /// The rows above the first one with the usual number of fields, and the others.
+    fn parted(&self) -> (&[Row], &[Row]) {
+        let (fields, _) = self.usual();
+        self.rows.split_at(self.rows.iter().position(|row| row.fields == fields).unwrap_or(0))
+    }
+
+    /// A header that has fewer fields than the rows below it, which end with empty ones.
+    fn short_header(&self) -> Option<&Row> {
+        let (above, below) = self.parted();
+        let [header] = above else { return None };
+        let fits = header.fields > 1 && below.iter().all(|row| row.filled <= header.fields);
+        fits.then_some(header)
+    }
+
+    fn lines_above(&self) -> Option<Text> {
+        let (above, below) = self.parted();
+        let first = below.first().filter(|_| !above.is_empty() && self.short_header().is_none())?;
+        let (lines, fields) = ((first.line - 1).to_string(), first.fields);
+        Some(text!("`[skip-lines {}]` skips what stands above the first line with {} fields", lines, fields))
+    }
+
+    fn raggedness(&self) -> Option<Text> {
+        let (below, (usual, _)) = (self.parted().1, self.usual());
+        let columns = self.short_header().map_or(usual, |header| header.fields);
+        if below.iter().all(|row| row.fields == columns) {
+            return None;
+        }
+        let help = if below.iter().all(|row| row.filled <= columns) { "pad" } else { "skip" };
+        let help = Text::option_with("ragged", help.to_owned());
+        Some(text!("`{}` reads lines with other numbers of fields (lines {})", help, counted(&self.rows)))
     }
 }
 
@@ -184,37 +226,30 @@ pub(crate) fn delimiter(input: &Input, packing: Packing) -> Result<(Option<Delim
     }
     let ragged = dialect.ragged;
     let usual: Vec<Shape> = sample.shapes(dialect, USUAL).filter(|shape| shape.is_table(ragged)).collect();
-    let mut even: Vec<&Shape> = usual.iter().filter(|shape| shape.is_even(ragged)).collect();
-    even.sort_by_key(|shape| Reverse(shape.columns()));
-    let found = match even[..] {
-        // A list in a field has a delimiter, too.
-        [most, next, ..] if most.columns() < 2 * next.columns() => {
-            let either = [most.delimiter, next.delimiter];
-            return Err(TableError::DelimiterUnclear { file: input.name().to_owned(), either });
-        }
-        [most, ..] => Some(told(most, ragged)),
-        [] => usual
-            .iter()
-            .max_by(|one, other| {
-                let [(even, all), (others, of)] = [one, other].map(|shape| shape.even(ragged));
-                (even * of).cmp(&(others * all)).then(one.columns().cmp(&other.columns()))
-            })
-            .map(|best| told(best, ragged)),
-    };
-    let sure = |shape: &Shape| {
-        let plain = shape.delimiter.byte().is_ascii_punctuation() && shape.delimiter.byte() != b':';
-        let columns = if plain { 2 } else { 3 };
-        shape.is_table(ragged) && shape.is_even(ragged) && shape.columns() >= columns
-    };
-    let rare = || {
-        let shape = sample.shapes(dialect, RARE).find(|shape| dialect.header && sure(shape))?;
-        Some(told(&shape, ragged))
-    };
-    let (delimiter, why) = found.or_else(rare).unwrap_or_else(|| {
+    let found = fitting(&usual, ragged)
+        .map_err(|either| TableError::DelimiterUnclear { file: input.name().to_owned(), either })?;
+    let rare = || sample.shapes(dialect, RARE).find(|shape| dialect.header && shape.is_sure(ragged));
+    let found = found.map(|shape| told(shape, ragged)).or_else(|| rare().map(|shape| told(&shape, ragged)));
+    let (delimiter, why) = found.unwrap_or_else(|| {
         let why = text!("`[delimiter auto]`: the first lines show none, so every line is read as one field");
         (Delimiter::COMMA, why)
     });
     Ok((Some(delimiter), why))
+}
+
+/// The shape that fits best; two delimiters if nobody can tell which.
+fn fitting(shapes: &[Shape], ragged: Ragged) -> Result<Option<&Shape>, [Delimiter; 2]> {
+    let mut even: Vec<&Shape> = shapes.iter().filter(|shape| shape.is_even(ragged)).collect();
+    even.sort_by_key(|shape| Reverse(shape.columns()));
+    match even[..] {
+        // A list in a field has a delimiter, too, but fewer of it.
+        [most, next, ..] if most.columns() < 2 * next.columns() => Err([most.delimiter, next.delimiter]),
+        [most, ..] => Ok(Some(most)),
+        [] => Ok(shapes.iter().max_by(|one, other| {
+            let [(even, all), (others, of)] = [one, other].map(|shape| shape.even(ragged));
+            (even * of).cmp(&(others * all)).then(one.columns().cmp(&other.columns()))
+        })),
+    }
 }
 
 fn told(shape: &Shape, ragged: Ragged) -> (Delimiter, Text) {
@@ -234,59 +269,32 @@ fn told(shape: &Shape, ragged: Ragged) -> (Delimiter, Text) {
 pub(crate) fn advice(input: &Input, packing: Packing, error: Option<&TableError>) -> Option<Text> {
     let (sample, dialect) = (Sample::of(input, packing).ok()?, input.dialect());
     let taken = dialect.delimiter.unwrap_or(Delimiter::COMMA);
+    let best = likeliest(&sample, dialect, taken, error.is_some())?;
+    // Some errors say so themselves.
+    let known = error.is_some_and(|error| error.to_string().contains("looks separated by"));
+    let other = best.delimiter != taken && !known && !sample.names_delimiter();
+    let delimiter = other.then(|| text!("give `[delimiter {}]`", best.delimiter.to_string()));
+    let quotes = (best.stray_quotes > 0)
+        .then(|| text!("`[stray-quotes text]` reads quotes within fields (lines: {})", best.stray_quotes));
+    let said: Vec<Text> =
+        [delimiter, best.lines_above(), best.raggedness(), quotes].into_iter().flatten().collect();
+    let all = best.rows.len() + best.faults;
+    (!said.is_empty()).then(|| text!("the first {} lines suggest: {}", all, Text::joined(said, "; ")))
+}
+
+/// The shape in which most lines have the same number of fields, of equals that which was `taken`; none if not even half of
+/// them do.
+fn likeliest(sample: &Sample, dialect: &Dialect, taken: Delimiter, with_rare: bool) -> Option<Shape> {
     let best = |signs: &[u8], least: usize| {
         let shapes = sample.shapes(dialect, signs).filter(|shape| shape.usual().0 >= least);
-        // Of equals the first: that which was taken.
         shapes.min_by_key(|shape| {
             let (fields, rows) = shape.usual();
             Reverse((rows * 100 / (shape.rows.len() + shape.faults), fields))
         })
     };
     let usual = best(&[&[taken.byte()], USUAL].concat(), 2);
-    let best = usual.or_else(|| error.and_then(|_| best(RARE, 3)))?;
-    let (fields, rows) = best.usual();
-    let all = best.rows.len() + best.faults;
-    if 2 * rows < all {
-        return None;
-    }
-    let mut said = Vec::new();
-    // Some errors say so themselves.
-    let known = error.is_some_and(|error| error.to_string().contains("looks separated by"));
-    if best.delimiter != taken && !known && !sample.names_delimiter() {
-        said.push(text!("give `[delimiter {}]`", best.delimiter.to_string()));
-    }
-    let first = best.rows.iter().position(|row| row.fields == fields)?;
-    let (above, below) = best.rows.split_at(first);
-    // A header without the delimiter that ends each row below it.
-    let is_header = |header: &Row| header.fields > 1 && below.iter().all(|row| row.filled <= header.fields);
-    let padded = matches!(above, [header] if is_header(header));
-    if !padded && first > 0 {
-        let lines = below.first()?.line - 1;
-        said.push(text!(
-            "`[skip-lines {}]` skips what stands above the first line with {} fields",
-            lines.to_string(),
-            fields
-        ));
-    }
-    let uneven = below.iter().filter(|row| row.fields != fields).count();
-    let fits = below
-        .iter()
-        .all(|row| row.filled <= above.last().filter(|_| padded).map_or(fields, |row| row.fields));
-    if uneven > 0 || padded {
-        let help = if fits {
-            Text::option_with("ragged", "pad".to_owned())
-        } else {
-            Text::option_with("ragged", "skip".to_owned())
-        };
-        said.push(text!("`{}` reads the lines with other numbers of fields ({})", help, counted(&best.rows)));
-    }
-    if best.stray_quotes > 0 {
-        said.push(text!("`[stray-quotes text]` reads quotes within fields ({} lines)", best.stray_quotes));
-    }
-    if said.is_empty() {
-        return None;
-    }
-    Some(text!("the first {} lines suggest: {}", all, Text::joined(said, "; ")))
+    let best = usual.or_else(|| if with_rare { best(RARE, 3) } else { None });
+    best.filter(|shape| 2 * shape.usual().1 >= shape.rows.len() + shape.faults)
 }
 
 /// A note on records of several lines, which a text without quoting does not have.
@@ -312,6 +320,9 @@ fn counted(rows: &[Row]) -> String {
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_by_key(|(_, lines)| Reverse(*lines));
     let more = if counts.len() > MOST { ", …" } else { "" };
-    let each = counts.iter().take(MOST).map(|(fields, lines)| format!("{fields} fields: {lines} lines"));
+    let each = counts.iter().take(MOST).map(|(fields, lines)| {
+        let s = if *fields == 1 { "" } else { "s" };
+        format!("with {fields} field{s}: {lines}")
+    });
     each.collect::<Vec<_>>().join(", ") + more
 }

@@ -254,14 +254,14 @@ fn inspect_says_which_options_may_help_and_no_value() {
         (
             "k,v\na,1,\nb,2,\nc,3,\n",
             "",
-            "`--ragged pad` reads the lines with other numbers of fields (3 fields: 3 lines, 2 fields: 1 lines)",
+            "`--ragged pad` reads lines with other numbers of fields (lines with 3 fields: 3, with 2 fields: 1)",
         ),
         ("k,v\na,1\nb,2\nc,3\nSecret footer\n", "", "`--ragged pad` reads"),
         ("k,v\na,1\nb,2\nc,3\nSecret, footer, x\n", "", "`--ragged skip` reads"),
         (
             "k,v\na,1\nb,2\nc,3\nd,Secret 12\"\n",
             "",
-            "`--stray-quotes text` reads quotes within fields (1 lines)",
+            "`--stray-quotes text` reads quotes within fields (lines: 1)",
         ),
     ] {
         let input = input(file.as_bytes()).unwrap().with_dialect(dialect(options)).unwrap();
