@@ -185,34 +185,29 @@ impl Shape {
 
 /// What an advice says of a shape.
 impl Shape {
-    /// The rows above the first one with the usual number of fields, and the others.
-    fn parted(&self) -> (&[Row], &[Row]) {
+    /// Which row is probably the header: the first one with the usual number of fields, or the one above it if only empty
+    /// fields make those below it longer.
+    fn header(&self) -> usize {
         let (fields, _) = self.usual();
-        self.rows.split_at(self.rows.iter().position(|row| row.fields == fields).unwrap_or(0))
-    }
-
-    /// A header that has fewer fields than the rows below it, which end with empty ones.
-    fn short_header(&self) -> Option<&Row> {
-        let (above, below) = self.parted();
-        let [header] = above else { return None };
-        let fits = header.fields > 1 && below.iter().all(|row| row.filled <= header.fields);
-        fits.then_some(header)
+        let first = self.rows.iter().position(|row| row.fields == fields).unwrap_or(0);
+        let fits = |header: &Row| {
+            header.fields > 1 && self.rows[first..].iter().all(|row| row.filled <= header.fields)
+        };
+        if self.rows[..first].last().is_some_and(fits) { first - 1 } else { first }
     }
 
     fn lines_above(&self) -> Option<Text> {
-        let (above, below) = self.parted();
-        let first = below.first().filter(|_| !above.is_empty() && self.short_header().is_none())?;
-        let (lines, fields) = ((first.line - 1).to_string(), first.fields);
+        let header = self.rows.get(self.header()).filter(|_| self.header() > 0)?;
+        let (lines, fields) = ((header.line - 1).to_string(), header.fields);
         Some(text!("`[skip-lines {}]` skips what stands above the first line with {} fields", lines, fields))
     }
 
     fn raggedness(&self) -> Option<Text> {
-        let (below, (usual, _)) = (self.parted().1, self.usual());
-        let columns = self.short_header().map_or(usual, |header| header.fields);
-        if below.iter().all(|row| row.fields == columns) {
+        let [header, below @ ..] = self.rows.get(self.header()..)? else { return None };
+        if below.iter().all(|row| row.fields == header.fields) {
             return None;
         }
-        let help = if below.iter().all(|row| row.filled <= columns) { "pad" } else { "skip" };
+        let help = if below.iter().all(|row| row.filled <= header.fields) { "pad" } else { "skip" };
         let help = Text::option_with("ragged", help.to_owned());
         Some(text!("`{}` reads lines with other numbers of fields (lines {})", help, counted(&self.rows)))
     }
@@ -282,8 +277,8 @@ pub(crate) fn advice(input: &Input, packing: Packing, error: Option<&TableError>
     (!said.is_empty()).then(|| text!("the first {} lines suggest: {}", all, Text::joined(said, "; ")))
 }
 
-/// The shape in which most lines have the same number of fields, of equals that which was `taken`; none if not even half of
-/// them do.
+/// The shape in which most lines have the same number of fields, of equals that which was `taken`; none if not even a third
+/// of them do.
 fn likeliest(sample: &Sample, dialect: &Dialect, taken: Delimiter, with_rare: bool) -> Option<Shape> {
     let best = |signs: &[u8], least: usize| {
         let shapes = sample.shapes(dialect, signs).filter(|shape| shape.usual().0 >= least);
@@ -294,7 +289,7 @@ fn likeliest(sample: &Sample, dialect: &Dialect, taken: Delimiter, with_rare: bo
     };
     let usual = best(&[&[taken.byte()], USUAL].concat(), 2);
     let best = usual.or_else(|| if with_rare { best(RARE, 3) } else { None });
-    best.filter(|shape| 2 * shape.usual().1 >= shape.rows.len() + shape.faults)
+    best.filter(|shape| 3 * shape.usual().1 >= shape.rows.len() + shape.faults)
 }
 
 /// A note on records of several lines, which a text without quoting does not have.

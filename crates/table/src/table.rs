@@ -264,7 +264,8 @@ impl Table {
     /// Second pass: the matching rows, in the input's order and format.
     ///
     /// For a text file, `out` gets the header and the records byte for byte, not compressed. A last row
-    /// without a line end gets the line end of the first line. Empty lines are not rows. For a columnar file,
+    /// without a line end gets the line end of the first line. Empty lines and comments are not rows, nor are rows that
+    /// [`Ragged::Skip`](crate::Ragged::Skip) leaves out; skipped lines come before the header. For a columnar file,
     /// `out` gets a file of the same format, schema and notes, and for record batches an Arrow IPC stream. If
     /// the input is not what the first pass read, the error is [`TableError::Changed`], and the content of
     /// `out` must not be used.
