@@ -139,8 +139,9 @@ impl<R: Read> Records<R> {
             self.header.preamble.extend_from_slice(BYTE_ORDER_MARK);
             self.record.end = BYTE_ORDER_MARK.len();
         }
-        for _ in 0..self.dialect.skip_lines {
-            self.skip_line()?;
+        let mut skipped = 0;
+        while skipped < self.dialect.skip_lines && self.skip_line()? {
+            skipped += 1;
         }
         if !self.read()? || self.take_delimiter_line()? && !self.read()? {
             return Ok(false);
@@ -158,8 +159,8 @@ impl<R: Read> Records<R> {
         Ok(true)
     }
 
-    /// Takes a physical line into the preamble, whatever it holds.
-    fn skip_line(&mut self) -> Result<(), Failure> {
+    /// Takes a physical line into the preamble, whatever it holds; false at the end.
+    fn skip_line(&mut self) -> Result<bool, Failure> {
         let mut begun = false;
         loop {
             (self.record.start, self.line) = (self.record.end, self.next_line);
@@ -168,12 +169,12 @@ impl<R: Read> Records<R> {
             let length = end.map_or(unread.len(), |at| at + 1);
             self.header.preamble.extend_from_slice(&unread[..length]);
             (self.record.end, begun) = (self.record.end + length, begun || length > 0);
-            if end.is_some() || self.at_end {
-                self.next_line += u64::from(begun);
-                return Ok(());
-            }
             if self.header.preamble.len() > self.longest {
                 return Err(self.fault(0, Syntax::TooLong { limit: self.longest }));
+            }
+            if end.is_some() || self.at_end {
+                self.next_line += u64::from(begun);
+                return Ok(begun);
             }
             self.record.start = self.record.end;
             self.fill()?;

@@ -107,6 +107,9 @@ pub enum Syntax {
         /// The delimiter as an option takes it.
         delimiter: Delimiter,
     },
+    /// A line that cannot be read as a row and begins as comments do.
+    #[error("{}", self.text())]
+    LikeComment,
     /// A carriage return that ends no line.
     #[error("a carriage return without a line feed: lines must end in LF or CRLF")]
     BareReturn,

@@ -87,8 +87,10 @@ impl Sample {
         let read = reader.take(SAMPLE as u64).read_to_end(&mut text);
         let whole = read.is_ok() && text.len() < SAMPLE;
         let mut start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-        for _ in 0..dialect.skip_lines {
+        let mut skipped = 0;
+        while skipped < dialect.skip_lines && start < text.len() {
             start = memchr(b'\n', &text[start..]).map_or(text.len(), |at| start + at + 1);
+            skipped += 1;
         }
         text.drain(..start);
         Ok(Sample { text, whole, skipped: dialect.skip_lines })

@@ -38,6 +38,9 @@ impl Syntax {
                 "the quoted field that begins here is not closed by the end of the file (if quotes enclose no field in this \
                  table, give `[quote none]`)"
             ),
+            Syntax::LikeComment => text!(
+                "this line cannot be read as a row, and it begins with `#`: if such lines are comments, give `[comment '#']`"
+            ),
             Syntax::EscapesNothing => {
                 text!("the `[escape]` character at the end of the file escapes nothing")
             }

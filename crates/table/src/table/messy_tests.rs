@@ -125,9 +125,31 @@ fn the_lines_above_are_copied_and_comments_are_not() {
     assert_eq!(out, "\u{feff}Title, \"of 2024\r\n\r\nk,v\r\nb,3\r\nc,4\r\n");
     let error = load(file, "skip-lines=9", &request(&["k"])).map(drop).unwrap_err().to_string();
     assert!(error.contains("no header stands below the 9 lines"), "{error}");
+    let all = load(file, &format!("skip-lines={}", u64::MAX), &request(&["k"])).map(drop).unwrap_err();
+    assert!(matches!(all, TableError::Dialect { .. }), "{all}");
     // A line as long as no record may be.
     let long = [&b"x".repeat(300_000)[..], b"\nk\na\n"].concat();
     assert_eq!(load(&long, "skip-lines=1", &request(&["k"])).unwrap().1.len(), 1);
+}
+
+#[test]
+fn a_line_like_a_comment_is_named_and_utf16_has_all_of_this_too() {
+    for file in ["k,v\na,1\n# it's \"so\"\n", "k,v\na,1\n# so\n"] {
+        let error = load(file.as_bytes(), "", &request(&["k"])).map(drop).unwrap_err().text().shell();
+        assert!(error.contains("line 3: ") && error.ends_with("give `--comment '#'`"), "{error}");
+    }
+    let wide = |text: &str| {
+        let mut bytes = Vec::new();
+        crate::unicode::encode(text.as_bytes(), encoding_rs::UTF_16BE, &mut bytes);
+        bytes
+    };
+    let file = wide("\u{feff}Titel, \"2024\nk;v\n# nein\n'ä;b';1;\nö;12';\nü\n");
+    let options = "skip-lines=1 delimiter=; comment=# quote=' stray-quotes=text ragged=pad null=ö";
+    let (table, items) = load(&file, options, &request(&["k"])).unwrap();
+    assert_eq!((table.report().rows, table.report().nulls), (3, 1));
+    let mut out = Vec::new();
+    table.select(&items.matches(0..items.len()), &mut out, &mut go).unwrap();
+    assert!(out == wide("\u{feff}Titel, \"2024\nk;v\n'ä;b';1;\nü\n"));
 }
 
 #[test]

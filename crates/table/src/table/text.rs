@@ -384,6 +384,11 @@ impl<'a> Csv<'a> {
 
     /// What is probably wrong with the current line. A quote or a comma is not, where another delimiter is meant.
     fn cause<R: Read>(&self, records: &Records<R>, what: Syntax) -> Syntax {
+        let is_row =
+            !matches!(what, Syntax::StrayQuote { .. } | Syntax::Uneven { .. } | Syntax::UnclosedQuote);
+        if !is_row && records.grammar().comment.is_none() && records.verbatim().starts_with(b"#") {
+            return Syntax::LikeComment;
+        }
         let other = match what {
             Syntax::StrayQuote { .. } | Syntax::Uneven { .. } if self.records.has_header() => {
                 match self.names.is_empty() {
