@@ -3,13 +3,16 @@
 use std::ops::ControlFlow;
 
 use vesica_encode::items::{Encoding, OnDuplicates, Width};
-use vesica_table::{Attach, Dialect, Format, Input, KeySpec, OnFault, Request, Rule, TableError};
+use vesica_table::{
+    Attach, Dialect, Format, Input, KeySpec, OnFault, Quote, Ragged, Request, Rule, Sign, StrayQuotes,
+    TableError,
+};
 
 use crate::{Target, mutate, seeds};
 
 /// One reader, and a corpus for each format, so that all formats are tried equally often.
 pub(crate) fn targets() -> Vec<Target> {
-    let csv: [&[u8]; 9] = [
+    let csv: [&[u8]; 12] = [
         b"\x00\x00k,v\n1,a\n2,b\n2,c\n",
         b"\x01\x03k,v\r\nAda@example.org,\"x,\"\"y\"\r\n,z\r\n",
         b"\x07\x00\xef\xbb\xbfv,k\n\"a\nb\",12\n",
@@ -19,6 +22,9 @@ pub(crate) fn targets() -> Vec<Target> {
         b"\x01\x30k\tv\n\x83\x5c\tb\n",
         b"\x02\x50\xff\xfek\0,\0v\0\n\0a\0@\0b\0,\0\xe4\0\n\0",
         b"\x00\x80a,1\n\"b\"\"\",2",
+        b"\x00\x10k;v\n1\n2;b;\n",
+        b"\x00\x20#\"\nk,v\n1,2,3\n2,b\n#\n",
+        b"\x00\x40k|v\n12\"|\"a|b\"\n2|c\n",
     ];
     let csv = csv.map(<[u8]>::to_vec).into();
     let with = |name: &str, seeds: Vec<Vec<u8>>, tries| Target::new(name, read, seeds, tries);
@@ -36,7 +42,21 @@ fn dialect(number: u8) -> Dialect {
     let delimiter = ["", ";", "", "tab", "|", "", ",", " "][usize::from(number % 8)];
     let encoding = ["", "", "windows-1252", "shift_jis", "windows-1252", "utf-16le", "utf-16be", "gb18030"];
     let encoding = encoding[usize::from(number % 8)];
-    Dialect { delimiter: delimiter.parse().ok(), encoding: encoding.parse().ok(), header: number < 8 }
+    let usual = Dialect::default();
+    let other = match number {
+        1 | 9 => Dialect { ragged: Ragged::Pad, skip_lines: u64::from(number / 8), ..usual },
+        2 | 10 => Dialect { comment: Sign::new(b'#'), ragged: Ragged::Skip, ..usual },
+        4 | 12 => Dialect { stray_quotes: StrayQuotes::Text, nulls: vec!["2".to_owned()], ..usual },
+        6 => Dialect { escape: Sign::new(b'\\'), quote: Quote::None, ..usual },
+        14 => Dialect { escape: Sign::new(b'\\'), ragged: Ragged::Pad, ..usual },
+        _ => usual,
+    };
+    Dialect {
+        delimiter: delimiter.parse().ok(),
+        encoding: encoding.parse().ok(),
+        header: number < 8,
+        ..other
+    }
 }
 
 /// The first byte is the rule of the key column `k`. The second says what to do with faults and how to read text. The rest
@@ -65,7 +85,7 @@ fn read(input: &[u8]) {
     };
     let go = &mut |_| ControlFlow::Continue(());
     let load = |bytes: &[u8]| {
-        let input = Input::spool("input", &mut &*bytes)?.with_dialect(dialect)?;
+        let input = Input::spool("input", &mut &*bytes)?.with_dialect(dialect.clone())?;
         input.load(&request, &mut |_| ControlFlow::Continue(()))
     };
     let Ok((mut table, items)) = load(file) else { return };

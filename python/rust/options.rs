@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use pyo3::prelude::*;
 use vesica::job::Partner;
@@ -58,15 +59,43 @@ impl Options {
     }
 }
 
-/// How text is read: what separates fields, its encoding, whether there is a header.
-pub(crate) fn dialect(
-    delimiter: Option<&str>,
-    encoding: Option<&str>,
+/// How text is read.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct ReadOptions {
+    delimiter: Option<String>,
+    encoding: Option<String>,
     header: bool,
-) -> Result<Dialect, Error> {
-    let delimiter = delimiter.map(str::parse).transpose().map_err(|why: String| wrong("delimiter", &why))?;
-    let encoding = encoding.map(str::parse).transpose().map_err(|why: String| wrong("encoding", &why))?;
-    Ok(Dialect { delimiter, encoding, header })
+    skip_lines: Option<u64>,
+    comment: Option<String>,
+    quote: Option<String>,
+    escape: Option<String>,
+    stray_quotes: Option<String>,
+    ragged: Option<String>,
+    null: Option<Texts>,
+}
+
+impl ReadOptions {
+    pub(crate) fn dialect(&self) -> Result<Dialect, Error> {
+        let usual = Dialect::default();
+        Ok(Dialect {
+            delimiter: read("delimiter", self.delimiter.as_ref())?,
+            encoding: read("encoding", self.encoding.as_ref())?,
+            header: self.header,
+            skip_lines: self.skip_lines.unwrap_or(usual.skip_lines),
+            comment: read("comment", self.comment.as_ref())?,
+            quote: read("quote", self.quote.as_ref())?.unwrap_or(usual.quote),
+            escape: read("escape", self.escape.as_ref())?,
+            stray_quotes: read("stray-quotes", self.stray_quotes.as_ref())?.unwrap_or(usual.stray_quotes),
+            ragged: read("ragged", self.ragged.as_ref())?.unwrap_or(usual.ragged),
+            nulls: self.null.as_ref().map_or(&[][..], Texts::as_slice).to_vec(),
+        })
+    }
+}
+
+/// The value of an option, if it is given.
+fn read<T: FromStr<Err = String>>(name: &'static str, text: Option<&String>) -> Result<Option<T>, Error> {
+    text.map(|text| text.parse()).transpose().map_err(|why: String| wrong(name, &why))
 }
 
 fn wrong(option: &'static str, why: &str) -> Error {

@@ -12,7 +12,7 @@ use vesica::table::MatchRules;
 use vesica::{Error, Kind, RunPhase};
 
 use crate::errors::raise;
-use crate::options::dialect;
+use crate::options::ReadOptions;
 
 /// A table as the package passes it on.
 #[derive(FromPyObject)]
@@ -27,9 +27,7 @@ pub(crate) struct Table<'py> {
     /// Whether the rows are to come back as batches.
     batches: bool,
     /// How a path is read, if it is text.
-    delimiter: Option<String>,
-    encoding: Option<String>,
-    header: bool,
+    read: ReadOptions,
 }
 
 impl Table<'_> {
@@ -48,8 +46,7 @@ impl Table<'_> {
             (None, true) => Destination::Batches,
             (None, false) => Destination::RowNumbers,
         };
-        let dialect = dialect(self.delimiter.as_deref(), self.encoding.as_deref(), self.header)
-            .map_err(|error| raise(self.table.py(), &error, None))?;
+        let dialect = self.read.dialect().map_err(|error| raise(self.table.py(), &error, None))?;
         Ok(TableArgs { input: self.source()?, keys, dialect, output, protected })
     }
 

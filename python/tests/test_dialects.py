@@ -39,8 +39,36 @@ def test_paths_to_text_of_other_kinds(tmp_path: Path) -> None:
     (tmp_path / "commas.csv").write_text("Stadt,x\nBern,1\n")
     with pytest.raises(vesica.InputError, match=r'give `delimiter=\(";", ","\)`'):
         vesica.local(tmp_path / "mine.csv", tmp_path / "commas.csv", key="Stadt", row_numbers=True)
-    with pytest.raises(vesica.UsageError, match="are for a path"):
+    with pytest.raises(vesica.UsageError, match="are for a path: delimiter"):
         vesica.local(table("pandas", MINE), table("pandas", THEIRS), key="email", delimiter=";")
+
+
+def test_messy_text(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.csv"
+    mine.write_text("Report, 2024\nid;mail\n1;ada@b.ch;\n2;NULL;\n# 4;eve@b.ch\n3;bob@b.ch;\nTotal: 3\n")
+    (tmp_path / "theirs.tsv").write_text('mail\tsize\nada@b.ch\t12"\nNULL\t"x\neve@b.ch\t7\n')
+    reports: list[vesica.Report] = []
+    rows = vesica.local(
+        mine,
+        tmp_path / "theirs.tsv",
+        key="mail:email",
+        delimiter=("auto", "tab"),
+        skip_lines=(1, None),
+        comment="#",
+        quote=(None, "none"),
+        ragged=("pad", None),
+        null=["NULL", "nan"],
+        row_numbers=True,
+        report=reports.append,
+    )
+    assert list(rows) == [0]
+    assert any('`delimiter="auto"`' in hint for hint in reports[0].hints)
+    with pytest.raises(vesica.InputError, match='`ragged="skip"`'):
+        vesica.local(mine, mine, key="id", delimiter=";", skip_lines=1, row_numbers=True)
+    with pytest.raises(vesica.UsageError, match="`quote`"):
+        vesica.local(mine, mine, key="id", quote="ab", row_numbers=True)
+    with pytest.raises(vesica.UsageError, match="are for a path: null"):
+        vesica.local(table("pandas", MINE), table("pandas", THEIRS), key="email", null="NULL")
 
 
 @pytest.mark.parametrize("kind", KINDS)

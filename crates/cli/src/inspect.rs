@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Inspect) -> u8 {
             return error.kind.exit_code();
         }
     };
-    let found = inspect::inspect(&args.input(), args.keys().as_ref(), args.text.dialect(), &cancel);
+    let found = inspect::inspect(&args.input(), args.keys().as_ref(), args.text.clone().dialect(), &cancel);
     let found = found.and_then(|found| {
         args.profile.as_deref().map_or(Ok(()), |path| write_profile(path, &found))?;
         Ok(found)
@@ -87,8 +87,8 @@ fn text(found: &Inspection) -> String {
         };
         line(&mut text, &format!("  {:width$}  {}{key}", column.name, column.data_type));
     }
-    if let Some(hint) = &found.hint {
-        line(&mut text, &format!("\n{}", hint.shell()));
+    for told in found.notes.iter().chain(&found.hint) {
+        line(&mut text, &format!("\n{}", told.shell()));
     }
     match &found.keys {
         Some(keys) => describe(keys, &mut text),

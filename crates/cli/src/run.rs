@@ -145,7 +145,7 @@ fn with_partner(
     let table = TableArgs {
         input: input.into(),
         keys: table.keys(),
-        dialect: table.text.dialect(),
+        dialect: table.text.clone().dialect(),
         output: place,
         protected: protected.clone(),
     };

@@ -6,6 +6,7 @@
 
 use crate::added::Added;
 use crate::collect::Rows;
+use crate::csv::LeftOut;
 use crate::error::{Place, TableError};
 use crate::format::Format;
 use crate::header::{self, Needed, Purpose};
@@ -245,7 +246,13 @@ pub(crate) fn read<'r, S: Rows<'r>>(
         keys.of(first, &batch, &mut rows)?;
     }
     let columns = schema.fields().iter().map(|field| field.name().clone()).collect();
-    Ok(Loaded { rows, columns, fingerprint: scan.fingerprint()?, cuts: Cuts::default() })
+    Ok(Loaded {
+        rows,
+        columns,
+        fingerprint: scan.fingerprint()?,
+        cuts: Cuts::default(),
+        left_out: LeftOut::default(),
+    })
 }
 
 /// The needed columns of a pass: their indices among those that it decodes.

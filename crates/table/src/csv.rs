@@ -1,30 +1,31 @@
-//! Reads CSV by RFC 4180, record by record, and keeps the bytes of each record as they are in the file.
+//! Reads CSV, record by record, and keeps the bytes of each record as they are in the file.
 //!
-//! Lines end in LF or CRLF, and commas separate fields. A field with commas, quotes or line ends is quoted,
-//! and quotes inside it are doubled. A [`Dialect`] may have another delimiter or no header. Everything that
-//! the RFC does not allow is an error: a quote within an unquoted field, anything but a comma or a line end
-//! after a closing quote, a quote that is never closed, a bare carriage return, a row with more or fewer
-//! fields than the header. Beyond the RFC, a byte-order mark before the header and empty lines are skipped,
-//! and a first line `sep=;` names the delimiter, as in spreadsheets.
+//! What a record is, [`Grammar`] says: by default RFC 4180, with lines that end in LF or CRLF; a [`Dialect`] may say
+//! otherwise. Rows with more or fewer fields than the header are an error, unless the dialect says what becomes of them.
+//! Beyond the RFC, a byte-order mark before the header and empty lines are skipped, and a first line `sep=;` names the
+//! delimiter, as in spreadsheets.
 //!
-//! The parser is `csv-core`, which tells how many bytes each record took. It accepts every input, so this
-//! module searches the bytes of each record for errors. Up to the first error both follow the same grammar,
-//! so the error lies in the record that the parser found. [`Records::read_block`] gives the same result without the
-//! parser, faster: it finds many records at once if they have no errors.
+//! [`Records::read_block`] gives the same rows, faster: it finds many records at once if they have nothing out of the
+//! ordinary.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
 use std::ops::Range;
 
-use csv_core::{ReadRecordResult, Reader, ReaderBuilder, Terminator};
-use memchr::{memchr, memchr_iter, memchr2, memrchr2_iter};
+use memchr::{memchr, memchr_iter};
 
-use crate::dialect::{Delimiter, Dialect};
+use crate::dialect::{Delimiter, Dialect, Ragged};
 use crate::error::Syntax;
 
 mod block;
+mod fields;
+pub(crate) mod grammar;
+mod left_out;
 
 use block::Block;
+use fields::Fields;
+use grammar::Grammar;
+pub(crate) use left_out::LeftOut;
 
 /// Bytes read at a time: they are still in the cache when they are parsed.
 const BUFFER: usize = 1 << 18;
@@ -67,12 +68,12 @@ pub(crate) struct Records<R> {
     /// The physical line in which the next record begins.
     next_line: u64,
     dialect: Dialect,
-    delimiter: u8,
-    parser: Reader,
-    /// The fields that the parser found, unquoted, one after the other.
-    text: Vec<u8>,
-    /// Where each of them ends.
-    fields: Vec<usize>,
+    grammar: Grammar,
+    fields: Fields,
+    /// What would make the current record as long as the header.
+    fit: Fit,
+    /// The rows that were left out for their number of fields.
+    left_out: LeftOut,
     header: Header,
     /// The records that [`Records::read_block`] found.
     block: Block,
@@ -80,10 +81,19 @@ pub(crate) struct Records<R> {
     one_by_one: usize,
 }
 
+/// What makes a record have as many fields as the header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Fit {
+    /// Bytes at its end that are empty fields too many.
+    pub(crate) surplus: usize,
+    /// Fields that it lacks.
+    pub(crate) missing: usize,
+}
+
 /// What the first record says.
 #[derive(Default)]
 struct Header {
-    /// The bytes before it: a byte-order mark, a line that names the delimiter.
+    /// The bytes before it: a byte-order mark, skipped lines, a line that names the delimiter.
     preamble: Vec<u8>,
     columns: Option<Vec<Vec<u8>>>,
     /// Whether its line ends in CRLF.
@@ -96,7 +106,6 @@ impl<R: Read> Records<R> {
     }
 
     fn with_sizes(source: R, dialect: Dialect, buffer: usize, longest: usize) -> Self {
-        let delimiter = dialect.delimiter.unwrap_or(Delimiter::COMMA).byte();
         Records {
             source,
             buffer: vec![0; buffer],
@@ -109,11 +118,11 @@ impl<R: Read> Records<R> {
             record: 0..0,
             line: 0,
             next_line: 1,
+            grammar: Grammar::new(&dialect),
             dialect,
-            delimiter,
-            parser: parser(delimiter),
-            text: Vec::new(),
-            fields: Vec::new(),
+            fields: Fields::default(),
+            fit: Fit::default(),
+            left_out: LeftOut::default(),
             header: Header::default(),
             block: Block::default(),
             one_by_one: 0,
@@ -129,6 +138,10 @@ impl<R: Read> Records<R> {
         if self.buffer[..self.filled].starts_with(BYTE_ORDER_MARK) {
             self.header.preamble.extend_from_slice(BYTE_ORDER_MARK);
             self.record.end = BYTE_ORDER_MARK.len();
+        }
+        let mut skipped = 0;
+        while skipped < self.dialect.skip_lines && self.skip_line()? {
+            skipped += 1;
         }
         if !self.read()? || self.take_delimiter_line()? && !self.read()? {
             return Ok(false);
@@ -146,6 +159,28 @@ impl<R: Read> Records<R> {
         Ok(true)
     }
 
+    /// Takes a physical line into the preamble, whatever it holds; false at the end.
+    fn skip_line(&mut self) -> Result<bool, Failure> {
+        let mut begun = false;
+        loop {
+            (self.record.start, self.line) = (self.record.end, self.next_line);
+            let unread = &self.buffer[self.record.end..self.filled];
+            let end = memchr(b'\n', unread);
+            let length = end.map_or(unread.len(), |at| at + 1);
+            self.header.preamble.extend_from_slice(&unread[..length]);
+            (self.record.end, begun) = (self.record.end + length, begun || length > 0);
+            if self.header.preamble.len() > self.longest {
+                return Err(self.fault(0, Syntax::TooLong { limit: self.longest }));
+            }
+            if end.is_some() || self.at_end {
+                self.next_line += u64::from(begun);
+                return Ok(begun);
+            }
+            self.record.start = self.record.end;
+            self.fill()?;
+        }
+    }
+
     /// Whether the record is a first line `sep=`, which names the delimiter.
     fn take_delimiter_line(&mut self) -> Result<bool, Failure> {
         let [s, e, p, b'=', byte] = *without_line_end(self.verbatim()) else { return Ok(false) };
@@ -156,19 +191,18 @@ impl<R: Read> Records<R> {
         if self.dialect.delimiter.is_some_and(|asked| asked != delimiter) {
             return Err(self.fault(0, Syntax::OtherDelimiter { delimiter }));
         }
-        if let Some(what) = (Dialect { delimiter: Some(delimiter), ..self.dialect }).fault() {
+        if let Some(what) = (Dialect { delimiter: Some(delimiter), ..self.dialect.clone() }).fault() {
             return Err(self.fault(0, Syntax::BadDelimiter(what)));
         }
         let line = self.record.clone();
         self.header.preamble.extend_from_slice(&self.buffer[line]);
-        self.delimiter = byte;
-        self.parser = parser(byte);
+        self.grammar = self.grammar.separated_by(delimiter);
         Ok(true)
     }
 
-    /// What separates fields.
-    pub(crate) fn delimiter(&self) -> u8 {
-        self.delimiter
+    /// How records are told apart.
+    pub(crate) fn grammar(&self) -> &Grammar {
+        &self.grammar
     }
 
     /// The line end of the first record, for a last one that has none.
@@ -189,15 +223,42 @@ impl<R: Read> Records<R> {
     /// Reads the next row; false at the end.
     #[inline]
     pub(crate) fn read_row(&mut self) -> Result<bool, Failure> {
-        if !self.read()? {
-            return Ok(false);
+        while self.read()? {
+            let (expected, found) = (self.columns().len(), self.fields.len());
+            self.fit = Fit::default();
+            if found == expected {
+                return Ok(true);
+            }
+            match self.dialect.ragged {
+                Ragged::Skip => self.left_out.add(self.line),
+                Ragged::Pad if self.fields.fit(expected) => {
+                    let content = without_line_end(self.verbatim()).len();
+                    self.fit.missing = expected.saturating_sub(found);
+                    if found > expected {
+                        self.fit.surplus = content - self.fields.place(expected - 1);
+                    }
+                    return Ok(true);
+                }
+                ragged => {
+                    let first = if self.dialect.header { "header" } else { "first line" };
+                    return Err(match ragged {
+                        Ragged::Pad => self.fault(0, Syntax::Surplus { expected, first }),
+                        _ => self.fault(0, Syntax::Uneven { expected, found, first }),
+                    });
+                }
+            }
         }
-        let (expected, found) = (self.columns().len(), self.fields.len());
-        if found != expected {
-            let first = if self.dialect.header { "header" } else { "first line" };
-            return Err(self.fault(0, Syntax::Uneven { expected, found, first }));
-        }
-        Ok(true)
+        Ok(false)
+    }
+
+    /// What would make the current row as long as the header; nothing for a row of a block.
+    pub(crate) fn fit(&self) -> Fit {
+        self.fit
+    }
+
+    /// The rows that were left out for their number of fields.
+    pub(crate) fn left_out(&mut self) -> &mut LeftOut {
+        &mut self.left_out
     }
 
     /// Reads some of the next rows together. If it returns false, [read them one by one](Self::read_row). The
@@ -209,7 +270,7 @@ impl<R: Read> Records<R> {
         }
         let end = self.filled.min(start + BATCH);
         let columns = self.header.columns.as_ref().map_or(0, Vec::len);
-        if !self.block.find(&self.buffer[start..end], columns, self.delimiter) {
+        if !self.block.find(&self.buffer[start..end], columns, &self.grammar) {
             self.one_by_one = end;
             return false;
         }
@@ -226,7 +287,8 @@ impl<R: Read> Records<R> {
             self.record.start = self.record.end;
             let unread = &self.buffer[self.record.end..self.filled];
             let is_full = self.filled == self.buffer.len() || self.failure.is_some();
-            match last_end(unread).filter(|_| is_full) {
+            let end = if is_full && !self.at_end { self.grammar.last_end(unread) } else { None };
+            match end {
                 _ if self.at_end => return Ok(0),
                 Some(length) => {
                     let lines = line_feeds(&unread[..length]);
@@ -266,8 +328,8 @@ impl<R: Read> Records<R> {
 
     /// A reader of this one's pieces, once the header was read.
     pub(crate) fn piece(&self) -> Records<io::Empty> {
-        let mut piece = Records::with_sizes(io::empty(), self.dialect, 0, self.longest);
-        (piece.delimiter, piece.parser) = (self.delimiter, parser(self.delimiter));
+        let mut piece = Records::with_sizes(io::empty(), self.dialect.clone(), 0, self.longest);
+        piece.grammar = self.grammar.clone();
         (piece.header.columns, piece.at_end) = (self.header.columns.clone(), true);
         piece
     }
@@ -332,8 +394,8 @@ impl<R: Read> Records<R> {
         &self.buffer[self.record.clone()]
     }
 
-    /// The bytes before the header: a byte-order mark and a line that names the delimiter, if the file has
-    /// them.
+    /// The bytes before the header: a byte-order mark, skipped lines and a line that names the delimiter, if the file
+    /// has them.
     pub(crate) fn preamble(&self) -> &[u8] {
         &self.header.preamble
     }
@@ -341,65 +403,50 @@ impl<R: Read> Records<R> {
     /// A field of the current record, unquoted.
     #[inline]
     pub(crate) fn field(&self, index: usize) -> Cow<'_, [u8]> {
-        let start = index.checked_sub(1).map_or(0, |before| self.fields[before]);
-        Cow::Borrowed(&self.text[start..self.fields[index]])
+        Cow::Borrowed(self.fields.get(index))
     }
 
-    /// Reads the next record that is not an empty line; false at the end.
+    /// A field of the current record as it stands in the file, with quotes and escapes.
+    pub(crate) fn written(&self, index: usize) -> &[u8] {
+        self.fields.written(index, self.verbatim())
+    }
+
+    /// Reads the next record that is neither an empty line nor a comment; false at the end.
     fn read(&mut self) -> Result<bool, Failure> {
         loop {
-            self.record.start = self.record.end;
+            self.record = self.record.end..self.record.end;
             self.line = self.next_line;
-            match self.buffer[self.record.end..self.filled].first() {
-                None if self.at_end => return Ok(false),
-                None => self.fill()?,
-                Some(b'\n') => {
-                    self.record.end += 1;
-                    self.next_line += 1;
+            let bytes = &self.buffer[self.record.end..self.filled];
+            if bytes.is_empty() && self.at_end {
+                return Ok(false);
+            }
+            self.fields.clear();
+            let found = match self.grammar.record(bytes, self.at_end, &mut self.fields) {
+                Ok(found) => found,
+                // Up to the end of its line a zero byte is told before any other fault.
+                Err((at, _)) if memchr(b'\n', &bytes[at..]).is_none() && self.has_more() => None,
+                Err((at, what)) => {
+                    let rest = memchr(b'\n', &bytes[at..]).unwrap_or(bytes.len() - at);
+                    self.record.end += at + rest;
+                    self.refuse_zero()?;
+                    return Err(self.fault(at, what));
                 }
-                Some(_) => {
-                    self.parse()?;
-                    if self.verbatim() != b"\r\n" {
-                        return Ok(true);
-                    }
-                }
+            };
+            let Some(found) = found else {
+                self.fill()?;
+                continue;
+            };
+            self.record.end += found.length;
+            self.next_line += line_feeds(self.verbatim());
+            if found.is_record {
+                return self.refuse_zero().map(|()| true);
             }
         }
     }
 
-    /// Parses one record with the library, and checks it for errors that the library accepts.
-    fn parse(&mut self) -> Result<(), Failure> {
-        let (mut written, mut ended) = (0, 0);
-        self.parser.set_line(self.line);
-        self.fields.resize(self.fields.capacity(), 0);
-        loop {
-            let unparsed = &self.buffer[self.record.end..self.filled];
-            let (result, taken, bytes, ends) =
-                self.parser.read_record(unparsed, &mut self.text[written..], &mut self.fields[ended..]);
-            self.record.end += taken;
-            written += bytes;
-            ended += ends;
-            match result {
-                // Without input the next call ends the record.
-                ReadRecordResult::InputEmpty if self.at_end => {}
-                ReadRecordResult::InputEmpty => self.fill()?,
-                ReadRecordResult::OutputFull => self.text.resize(2 * self.text.len() + 64, 0),
-                ReadRecordResult::OutputEndsFull => self.fields.resize(2 * self.fields.len() + 8, 0),
-                ReadRecordResult::Record | ReadRecordResult::End => break,
-            }
-        }
-        self.fields.truncate(ended);
-        self.next_line = self.parser.line();
-        self.refuse_zero()?;
-        check(without_line_end(self.verbatim()), self.delimiter)
-            .map_err(|(at, what)| self.fault(at, what))?;
-        if self.verbatim().ends_with(b"\r\n")
-            && let Some(last) = self.fields.last_mut()
-        {
-            // For the library a line ends in LF, so it takes all of a line end at once.
-            *last -= 1;
-        }
-        Ok(())
+    /// Whether a record may go on behind what is in the buffer.
+    fn has_more(&self) -> bool {
+        !self.at_end && self.failure.is_none() && self.filled - self.record.start < self.longest
     }
 
     fn fault(&self, at: usize, what: Syntax) -> Failure {
@@ -411,21 +458,18 @@ impl<R: Read> Records<R> {
         memchr(0, self.verbatim()).map_or(Ok(()), |at| Err(self.fault(at, Syntax::ZeroByte)))
     }
 
-    /// Moves the current record and the unread bytes to the front and fills the rest of the buffer. The
-    /// buffer grows if a record needs all of it.
+    /// Moves the unread bytes to the front and fills the rest of the buffer. The buffer grows if a record needs all of
+    /// it.
     fn fill(&mut self) -> Result<(), Failure> {
         self.buffer.copy_within(self.record.start..self.filled, 0);
         self.filled -= self.record.start;
         self.record = 0..self.record.len();
         self.one_by_one = 0;
         if self.filled == self.buffer.len() {
-            self.refuse_zero()?;
             if self.buffer.len() >= self.longest {
-                // It may be so long because of another fault.
-                return Err(match check(self.verbatim(), self.delimiter) {
-                    Err((at, what)) if !matches!(what, Syntax::UnclosedQuote) => self.fault(at, what),
-                    _ => self.fault(0, Syntax::TooLong { limit: self.longest }),
-                });
+                self.record = 0..self.filled;
+                self.refuse_zero()?;
+                return Err(self.fault(0, Syntax::TooLong { limit: self.longest }));
             }
             self.buffer.resize(self.buffer.len() * 2, 0);
         }
@@ -453,30 +497,8 @@ impl<R: Read> Records<R> {
     }
 }
 
-fn parser(delimiter: u8) -> Reader {
-    let mut parser = ReaderBuilder::new().delimiter(delimiter).terminator(Terminator::Any(b'\n')).build();
-    // The parser would skip a byte-order mark in the first bytes it sees, which need not be the file's first
-    // bytes.
-    parser.read_record(b"\n", &mut [0], &mut [0]);
-    parser
-}
-
 fn line_feeds(bytes: &[u8]) -> u64 {
     memchr_iter(b'\n', bytes).count() as u64
-}
-
-/// The length of whole records at the beginning of these bytes, which begin with a record: up to the last line feed that
-/// is not within quotes. For bytes that are no CSV, the first error is in those records or behind them.
-fn last_end(bytes: &[u8]) -> Option<usize> {
-    let mut inside = memchr_iter(b'"', bytes).count() % 2 == 1;
-    for at in memrchr2_iter(b'"', b'\n', bytes) {
-        match bytes[at] {
-            b'"' => inside = !inside,
-            _ if inside => {}
-            _ => return Some(at + 1),
-        }
-    }
-    None
 }
 
 /// A record without its line end.
@@ -486,42 +508,7 @@ pub(crate) fn without_line_end(record: &[u8]) -> &[u8] {
     }
 }
 
-/// Finds the first violation of the RFC in a record, and its position.
-pub(crate) fn check(record: &[u8], delimiter: u8) -> Result<(), (usize, Syntax)> {
-    let stray = |at| (at, Syntax::StrayQuote { field: field_number(&record[..at], delimiter), column: None });
-    let mut at = 0;
-    while let Some(plain) = memchr2(b'"', b'\r', &record[at..]) {
-        let opening = at + plain;
-        match record[..=opening] {
-            [.., b'\r'] => return Err((opening, Syntax::BareReturn)),
-            [b'"'] => at = opening + 1,
-            [.., before, b'"'] if before == delimiter => at = opening + 1,
-            _ => return Err(stray(opening)),
-        }
-        loop {
-            let quote = memchr(b'"', &record[at..]).ok_or((opening, Syntax::UnclosedQuote))?;
-            at += quote + 1;
-            match record.get(at) {
-                Some(b'"') => at += 1,
-                // A carriage return is found in the next round.
-                Some(b'\r') | None => break,
-                Some(byte) if *byte == delimiter => break,
-                Some(_) => return Err(stray(at)),
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The number of the field that follows well-formed bytes of a record, from 1.
-fn field_number(before: &[u8], delimiter: u8) -> usize {
-    let mut quoted = false;
-    let ends_field = |byte: &&u8| {
-        quoted ^= **byte == b'"';
-        **byte == delimiter && !quoted
-    };
-    1 + before.iter().filter(ends_field).count()
-}
-
+#[cfg(test)]
+mod grammar_tests;
 #[cfg(test)]
 mod tests;

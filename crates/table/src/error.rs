@@ -66,7 +66,7 @@ impl fmt::Display for Place {
 #[non_exhaustive]
 pub enum Syntax {
     /// A row has more or fewer fields than the header.
-    #[error("the row has {found} fields, but the {first} has {expected}")]
+    #[error("{}", self.text())]
     Uneven {
         /// Fields of the header.
         expected: usize,
@@ -75,12 +75,24 @@ pub enum Syntax {
         /// The header, or the first line where there is none.
         first: &'static str,
     },
+    /// A row has more fields than the header, and those at its end are not all empty.
+    #[error(
+        "the row has more fields than the {expected} of the {first}, and those at its end are not all empty"
+    )]
+    Surplus {
+        /// Fields of the header.
+        expected: usize,
+        /// The header, or the first line where there is none.
+        first: &'static str,
+    },
     /// The file ends within a quoted field.
-    #[error("the quoted field that begins here is not closed by the end of the file")]
+    #[error("{}", self.text())]
     UnclosedQuote,
+    /// The file ends behind an escape.
+    #[error("{}", self.text())]
+    EscapesNothing,
     /// A quote where only a quoted field may have one.
-    #[error("a double quote in field {field}{}: put the field in double quotes and double each quote inside it",
-        column.as_ref().map(|name| format!(" (`{name}`)")).unwrap_or_default())]
+    #[error("{}", self.text())]
     StrayQuote {
         /// The field, counted from 1.
         field: usize,
@@ -95,11 +107,14 @@ pub enum Syntax {
         /// The delimiter as an option takes it.
         delimiter: Delimiter,
     },
+    /// A line that cannot be read as a row and begins as comments do.
+    #[error("{}", self.text())]
+    LikeComment,
     /// A carriage return that ends no line.
     #[error("a carriage return without a line feed: lines must end in LF or CRLF")]
     BareReturn,
     /// Longer than any record should be.
-    #[error("the record that begins here has more than {} MiB; is a closing quote missing?", limit >> 20)]
+    #[error("{}", self.text())]
     TooLong {
         /// The limit in bytes.
         limit: usize,
@@ -108,7 +123,7 @@ pub enum Syntax {
     #[error("{}", self.text())]
     ZeroByte,
     /// Bytes that the encoding of the file does not have.
-    #[error("the text from here on is not in the file's encoding, {encoding}")]
+    #[error("{}", self.text())]
     NotInEncoding {
         /// Its name.
         encoding: &'static str,
@@ -400,6 +415,28 @@ pub enum TableError {
         /// Its encoding.
         encoding: &'static str,
     },
+    /// The partner's payload has characters that separate fields in my table, which has no quotes.
+    #[error("{}", self.text())]
+    Unquotable {
+        /// The input.
+        file: String,
+    },
+    /// The delimiter that `--delimiter auto` asks for cannot be told.
+    #[error("{}", self.text())]
+    DelimiterUnclear {
+        /// The input.
+        file: String,
+        /// Two that fit equally well.
+        either: [Delimiter; 2],
+    },
+    /// A table that cannot be read, and what its first lines look like.
+    #[error("{}", self.text())]
+    Advised {
+        /// Why it cannot be read.
+        error: Box<TableError>,
+        /// The options that may help.
+        advice: Text,
+    },
     /// An encoding in which this program does not read CSV.
     #[error("{file}: is {found}; convert it to UTF-8")]
     Encoding {
@@ -559,9 +596,10 @@ impl TableError {
                 fault: OutputFault::Directory | OutputFault::NoDirectory | OutputFault::OtherFormat { .. },
                 ..
             } => Fault::Usage,
-            TableError::Output { .. } | TableError::Write { .. } | TableError::Unencodable { .. } => {
-                Fault::Output
-            }
+            TableError::Output { .. }
+            | TableError::Write { .. }
+            | TableError::Unencodable { .. }
+            | TableError::Unquotable { .. } => Fault::Output,
             TableError::Cancelled => Fault::Cancelled,
             TableError::NoSuchRow { .. }
             | TableError::Numbers { .. }

@@ -2,7 +2,7 @@
 
 use vesica_text::{Text, text};
 
-use crate::csv;
+use crate::csv::grammar::Grammar;
 use crate::dialect::Delimiter;
 use crate::error::TableError;
 use crate::key::KeySpec;
@@ -156,10 +156,10 @@ pub(crate) fn delimiter<N: AsRef<[u8]>>(header: &[N]) -> Option<(&'static str, D
 }
 
 /// The delimiter of a header that cannot be read with another one: with it, the line is well formed and has columns.
-pub(crate) fn delimiter_of_line(line: &[u8]) -> Option<(&'static str, Delimiter)> {
-    let reads = |(byte, _): &(u8, &str)| line.contains(byte) && csv::check(line, *byte).is_ok();
-    let (byte, name) = DELIMITERS.into_iter().find(reads)?;
-    Some((name, Delimiter::new(byte)?))
+pub(crate) fn delimiter_of_line(line: &[u8], grammar: &Grammar) -> Option<(&'static str, Delimiter)> {
+    let named = DELIMITERS.into_iter().filter_map(|(byte, name)| Some((name, Delimiter::new(byte)?)));
+    let mut there = named.filter(|(_, delimiter)| line.contains(&delimiter.byte()));
+    there.find(|(_, delimiter)| grammar.separated_by(*delimiter).record(line, true, &mut ()).is_ok())
 }
 
 /// The columns that a name lists, if the header has all of them.

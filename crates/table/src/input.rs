@@ -12,12 +12,14 @@ use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, SchemaRef, TimeUnit};
 use twox_hash::xxhash3_128::Hasher;
+use vesica_text::Text;
 
-use crate::dialect::Dialect;
+use crate::dialect::{Delimiter, Dialect};
 use crate::error::TableError;
 use crate::file_id::FileId;
 use crate::format::{self, Format, Guess};
 use crate::shown::shown_path;
+use crate::sniff;
 
 /// How far a pass over the input is: in bytes, or in rows for record batches in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +47,8 @@ pub struct Input {
     id: Option<FileId>,
     format: Format,
     dialect: Dialect,
+    /// The delimiter that was found, and why.
+    found: Option<Text>,
     /// What a pass over its time stamps of INT96 has found.
     int96: OnceLock<Units>,
 }
@@ -109,17 +113,31 @@ impl Input {
         Ok(Input { id, ..input })
     }
 
-    /// This input with another dialect for text. It has no effect on other formats.
+    /// This input with another dialect for text. It has no effect on other formats. If the delimiter is to be found,
+    /// it is looked for here, in the first lines.
     pub fn with_dialect(self, dialect: Dialect) -> Result<Input, TableError> {
-        match dialect.fault() {
-            Some(what) => Err(TableError::Dialect { file: self.name, what }),
-            None => Ok(Input { dialect, ..self }),
+        if let Some(what) = dialect.fault() {
+            return Err(TableError::Dialect { file: self.name, what });
+        }
+        let input = Input { dialect, ..self };
+        match (input.format, input.dialect.delimiter) {
+            (Format::Csv(packing), Some(Delimiter::AUTO)) => {
+                let (delimiter, found) = sniff::delimiter(&input, packing)?;
+                let dialect = Dialect { delimiter, ..input.dialect };
+                Ok(Input { dialect, found: Some(found), ..input })
+            }
+            _ => Ok(input),
         }
     }
 
     /// How its text is read.
-    pub(crate) fn dialect(&self) -> Dialect {
-        self.dialect
+    pub(crate) fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    /// The delimiter that was found, and why, if it was looked for.
+    pub fn found(&self) -> Option<&Text> {
+        self.found.as_ref()
     }
 
     /// Copies the bytes of a stream; errors call the input `name`.
@@ -183,6 +201,7 @@ impl Input {
             id: None,
             format: Format::Batches,
             dialect: Dialect::default(),
+            found: None,
             int96: OnceLock::new(),
         })
     }
@@ -230,7 +249,7 @@ impl Input {
             Guess::Readable(format) => {
                 let source = Source::File { file, length };
                 let (dialect, int96) = (Dialect::default(), OnceLock::new());
-                Ok(Input { source, name, id, format, dialect, int96 })
+                Ok(Input { source, name, id, format, dialect, found: None, int96 })
             }
             Guess::NotAvailable(found) => Err(TableError::Format { file: name, found }),
             Guess::WrongEncoding(found) => Err(TableError::Encoding { file: name, found }),

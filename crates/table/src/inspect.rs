@@ -11,6 +11,7 @@ use vesica_text::{Text, text};
 use crate::collect::{Collector, RowFault, Rows};
 use crate::columnar::text::is_uuid;
 use crate::columnar::{self, Wanted};
+use crate::csv::LeftOut;
 use crate::error::{Invalid, Place, TableError};
 use crate::format::Format;
 use crate::header::{self, Needed};
@@ -23,6 +24,7 @@ use crate::request::{Loaded, OnFault, Request, RuleReport};
 use crate::rule::invisible::is_invisible;
 use crate::rule::{Part, Value};
 use crate::shown::shown;
+use crate::sniff;
 
 /// Rows that give samples.
 const SAMPLES: usize = 5;
@@ -42,6 +44,8 @@ pub struct Inspection {
     pub keys: Option<Keys>,
     /// What is probably wrong with its header, in words, and what to do.
     pub hint: Option<Text>,
+    /// How its text was read: a delimiter that was found, rows that were left out.
+    pub notes: Vec<Text>,
 }
 
 /// A column.
@@ -123,20 +127,45 @@ impl KeyHint {
 }
 
 impl Input {
-    /// Reads the table once and describes it.
+    /// Reads the table once and describes it. An error says which options may help, if the first lines show that.
     pub fn inspect(
         &self,
         keys: Option<&MatchRules>,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Inspection, TableError> {
+        let advised = |error: TableError| match (self.format(), &error) {
+            (Format::Csv(packing), TableError::Syntax { .. } | TableError::MissingColumn { .. }) => {
+                match sniff::advice(self, packing, Some(&error)) {
+                    Some(advice) => TableError::Advised { error: Box::new(error), advice },
+                    None => error,
+                }
+            }
+            _ => error,
+        };
+        self.described(keys, on_progress).map_err(advised)
+    }
+
+    fn described(
+        &self,
+        keys: Option<&MatchRules>,
+        on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Inspection, TableError> {
+        let notes = |left_out: LeftOut| {
+            let folded = match self.format() {
+                Format::Csv(packing) => sniff::folded(self, packing),
+                _ => None,
+            };
+            self.found().cloned().into_iter().chain(left_out.told()).chain(folded).collect()
+        };
         let Some(keys) = keys else {
-            let Loaded { rows: Counting(rows), columns, .. } =
+            let Loaded { rows: Counting(rows), columns, left_out, .. } =
                 self.read(1, &[], |_| Ok(Counting(0)), on_progress)?;
             return Ok(Inspection {
                 format: self.format(),
                 hint: self.hint(&columns),
                 columns: self.typed(&columns, None)?,
                 rows,
+                notes: notes(left_out),
                 keys: None,
             });
         };
@@ -154,7 +183,7 @@ impl Input {
                 samples: Vec::new(),
             })
         };
-        let Loaded { rows, columns, .. } =
+        let Loaded { rows, columns, left_out, .. } =
             self.read(1, &keys.columns().map(Needed::key).collect::<Vec<_>>(), begin, on_progress)?;
         let Inspecting { collector, faults, hints, profiles, samples, .. } = rows;
         let of_rules = collector.of_rules();
@@ -189,6 +218,7 @@ impl Input {
             hint: self.hint(&columns),
             columns: self.typed(&columns, Some(keys))?,
             rows: report.rows,
+            notes: notes(left_out),
             keys: Some(found),
         })
     }
@@ -197,6 +227,11 @@ impl Input {
     fn hint(&self, names: &[String]) -> Option<Text> {
         if let (Format::Csv(_), Some((name, delimiter))) = (self.format(), header::delimiter(names)) {
             return Some(header::separated(name, delimiter));
+        }
+        if let (Format::Csv(packing), [_]) = (self.format(), names)
+            && let Some(advice) = sniff::advice(self, packing, None)
+        {
+            return Some(advice);
         }
         let mut seen = BTreeSet::new();
         let repeated = shown(names.iter().find(|name| !seen.insert(*name))?.as_bytes());
@@ -446,9 +481,9 @@ mod tests {
         }
         // What is no other delimiter stays a quote or a row that does not fit.
         for (file, told) in [
-            ("id\n\"a\"b\n", "a double quote in field 1 (`id`)"),
+            ("id\n\"a\"b\n", "a quote in field 1 (`id`)"),
             ("id\na,b\n", "the row has 2 fields, but the header has 1"),
-            ("a\"b;c\n", "a double quote in field 1: "),
+            ("a\"b;c\n", "a quote in field 1 that"),
         ] {
             let error = input(file.as_bytes()).unwrap().inspect(None, &mut go).unwrap_err().to_string();
             assert!(error.contains(told), "{file}: {error}");

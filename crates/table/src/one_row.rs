@@ -9,9 +9,10 @@ use arrow_schema::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 
 use crate::columnar::Unwritten;
+use crate::csv::grammar::Grammar;
+use crate::dialect::Dialect;
 use crate::error::TableError;
 use crate::format::Format;
-use crate::table::quoted;
 
 /// The columnar type of a number: no integer is wide enough for every sum.
 const NUMBER: DataType = DataType::Decimal128(DECIMAL128_MAX_PRECISION, 0);
@@ -35,7 +36,8 @@ pub fn write_row(
     out: &mut (dyn Write + Send),
 ) -> Result<(), TableError> {
     if let Format::Csv(_) = format {
-        let names: Vec<_> = columns.iter().map(|(name, _)| quoted(name, b',')).collect();
+        let grammar = Grammar::new(&Dialect::default());
+        let names: Vec<_> = columns.iter().filter_map(|(name, _)| grammar.field(name)).collect();
         let values: Vec<_> = columns
             .iter()
             .map(|(_, cell)| match cell {

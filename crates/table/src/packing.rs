@@ -1,9 +1,9 @@
 //! Compression around a whole file: gzip and zstd.
 
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 
 /// How a file is compressed as a whole.
@@ -57,7 +57,7 @@ pub(crate) fn without_ending(path: &Path) -> PathBuf {
 /// Decompresses what `from` reads.
 pub(crate) enum Decoder<R: Read> {
     None(R),
-    Gzip(Box<MultiGzDecoder<BufReader<R>>>),
+    Gzip(Box<Members<BufReader<R>>>),
     Zstd(Box<zstd::stream::read::Decoder<'static, BufReader<R>>>),
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn decoder<R: Read>(packing: Packing, from: R) -> io::Result<Decoder<
     let buffered = |from| BufReader::with_capacity(BUFFER, from);
     Ok(match packing {
         Packing::None => Decoder::None(from),
-        Packing::Gzip => Decoder::Gzip(Box::new(MultiGzDecoder::new(buffered(from)))),
+        Packing::Gzip => Decoder::Gzip(Box::new(Members::new(buffered(from)))),
         Packing::Zstd => Decoder::Zstd(Box::new(zstd::stream::read::Decoder::with_buffer(buffered(from))?)),
     })
 }
@@ -75,7 +75,7 @@ impl<R: Read> Decoder<R> {
     pub(crate) fn source(&self) -> &R {
         match self {
             Decoder::None(from) => from,
-            Decoder::Gzip(decoder) => decoder.get_ref().get_ref(),
+            Decoder::Gzip(members) => members.from.get_ref(),
             Decoder::Zstd(decoder) => decoder.get_ref().get_ref(),
         }
     }
@@ -85,9 +85,102 @@ impl<R: Read> Read for Decoder<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Decoder::None(from) => from.read(into),
-            Decoder::Gzip(decoder) => decoder.read(into),
+            Decoder::Gzip(members) => members.read(into),
             Decoder::Zstd(decoder) => decoder.read(into),
         }
+    }
+}
+
+/// The members of a gzip file. Behind the last one may be zeros, which tapes and mainframes add, but nothing else.
+pub(crate) struct Members<R> {
+    from: R,
+    member: GzDecoder<Fed>,
+    ended: bool,
+}
+
+/// The bytes that a member's decoder gets. It waits for more by an error, so that the reader stays outside of it.
+#[derive(Default)]
+struct Fed {
+    bytes: Vec<u8>,
+    taken: usize,
+    at_end: bool,
+}
+
+impl Fed {
+    fn unread(&self) -> &[u8] {
+        &self.bytes[self.taken..]
+    }
+
+    /// Takes the next bytes, once all others are read.
+    fn refill(&mut self, from: &mut impl BufRead) -> io::Result<()> {
+        let bytes = from.fill_buf()?;
+        let count = bytes.len();
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        from.consume(count);
+        (self.taken, self.at_end) = (0, count == 0);
+        Ok(())
+    }
+}
+
+impl BufRead for Fed {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        match self.unread() {
+            [] if !self.at_end => Err(io::ErrorKind::WouldBlock.into()),
+            unread => Ok(unread),
+        }
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.taken += count;
+    }
+}
+
+impl Read for Fed {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut unread = self.fill_buf()?;
+        let count = unread.read(into)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> Members<R> {
+    fn new(from: R) -> Self {
+        Members { from, member: GzDecoder::new(Fed::default()), ended: false }
+    }
+
+    /// Goes on behind a member that was read.
+    fn next(&mut self) -> io::Result<()> {
+        let mut fed = std::mem::take(self.member.get_mut());
+        if fed.unread().is_empty() {
+            fed.refill(&mut self.from)?;
+        }
+        let is_padding = fed.unread().first() == Some(&0);
+        self.ended = is_padding || fed.unread().is_empty();
+        while is_padding && !fed.unread().is_empty() {
+            if fed.unread().iter().any(|byte| *byte != 0) {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            fed.refill(&mut self.from)?;
+        }
+        self.member = GzDecoder::new(fed);
+        Ok(())
+    }
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while !self.ended && !into.is_empty() {
+            match self.member.read(into) {
+                Ok(0) => self.next()?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.member.get_mut().refill(&mut self.from)?;
+                }
+                read => return read,
+            }
+        }
+        Ok(0)
     }
 }
 
@@ -138,6 +231,29 @@ mod tests {
                     assert!(unpack(&packed[..cut]).is_err(), "{packing:?} {cut}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn flaw_zeros_behind_the_last_gzip_member_are_padding_and_nothing_else_is() {
+        for length in [0, 1, 100_000] {
+            let text: Vec<u8> = (0..length).map(|n: u32| (n * n) as u8).collect();
+            let mut packed = Vec::new();
+            encode(Packing::Gzip, &mut packed, |out| out.write_all(&text)).unwrap();
+            let unpack = |bytes: &[u8]| {
+                let mut all = Vec::new();
+                decoder(Packing::Gzip, bytes)?.read_to_end(&mut all).map(|_| all)
+            };
+            for zeros in [1, 512, 3 * BUFFER] {
+                assert!(unpack(&[&packed[..], &vec![0; zeros]].concat()).unwrap() == text);
+                for behind in [&packed[..], b"x", b"\x1f\x8b"] {
+                    let padded = [&packed[..], &vec![0; zeros], behind].concat();
+                    let error = unpack(&padded).unwrap_err();
+                    assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{zeros}");
+                }
+            }
+            assert!(unpack(&[&packed[..], b"x"].concat()).is_err());
+            assert!(unpack(&vec![0; 512]).is_err());
         }
     }
 

@@ -4,6 +4,7 @@ use vesica_encode::items::{Encoding, OnDuplicates};
 
 use crate::added::Added;
 use crate::attach::Attach;
+use crate::csv::LeftOut;
 use crate::header::Needed;
 use crate::input::Fingerprint;
 use crate::key::KeySpec;
@@ -117,4 +118,6 @@ pub(crate) struct Loaded<S> {
     pub(crate) columns: Vec<String>,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) cuts: Cuts,
+    /// Rows of a text that were left out for their number of fields.
+    pub(crate) left_out: LeftOut,
 }

@@ -6,11 +6,13 @@ use std::ops::ControlFlow;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use vesica_encode::items::{Items, ItemsError};
+use vesica_text::Text;
 
 use crate::added::Added;
 use crate::attach::{Attached, Carried, blocks, summed};
 use crate::collect::{Collector, Loading, Rows};
 use crate::columnar::{self, Sink, Wanted};
+use crate::csv::LeftOut;
 use crate::error::{Place, TableError};
 use crate::format::Format;
 use crate::header::Needed;
@@ -25,7 +27,7 @@ use crate::sink::{self, Digested, RowSink};
 
 mod text;
 
-pub(crate) use text::{Cuts, quoted};
+pub(crate) use text::Cuts;
 
 /// An input that has been read once and can give its rows.
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub struct Table {
     threads: usize,
     /// Where the first pass cut a text file for its threads.
     cuts: Cuts,
+    /// Rows of a text that are left out for their number of fields.
+    left_out: LeftOut,
     /// What the rows carry, until [`Table::attached`] takes it.
     carried: Carried,
     /// The names of the columns that it is from.
@@ -82,7 +86,7 @@ impl Input {
                 carried,
             })
         };
-        let Loaded { rows, columns, fingerprint, cuts } =
+        let Loaded { rows, columns, fingerprint, cuts, left_out } =
             self.read(request.threads, &request.needed(), begin, on_progress)?;
         let Loading { collector, carried, .. } = rows;
         let of_rules = (collector.of_rules(), collector.hints());
@@ -95,7 +99,7 @@ impl Input {
             Err(error) => return Err(error.into()),
         };
         let value_columns = request.attach.needed().map(|needed| needed.name.to_owned()).collect();
-        let table = self.read_by(request, (report, of_rules), (columns, fingerprint, cuts));
+        let table = self.read_by(request, (report, of_rules), (columns, fingerprint, cuts, left_out));
         Ok((Table { carried, value_columns, ..table }, items))
     }
 
@@ -117,12 +121,12 @@ impl Input {
         let threads = request.threads.min(sink::MOST_THREADS);
         let read =
             self.read(threads, &keys, |hint| Digested::new(loading(hint)?, sink, hint), on_progress)?;
-        let Loaded { rows, columns, fingerprint, cuts } = read;
+        let Loaded { rows, columns, fingerprint, cuts, left_out } = read;
         let collector = rows.finish()?.collector;
         Ok(self.read_by(
             request,
             (collector.report(), (collector.of_rules(), collector.hints())),
-            (columns, fingerprint, cuts),
+            (columns, fingerprint, cuts, left_out),
         ))
     }
 
@@ -131,7 +135,7 @@ impl Input {
         self,
         request: &Request,
         (report, (of_rules, hints)): (TableReport, (Vec<RuleReport>, Vec<Hints>)),
-        (columns, seen, cuts): (Vec<String>, Fingerprint, Cuts),
+        (columns, seen, cuts, left_out): (Vec<String>, Fingerprint, Cuts, LeftOut),
     ) -> Table {
         Table {
             input: self,
@@ -140,6 +144,7 @@ impl Input {
             seen,
             threads: request.threads,
             cuts,
+            left_out,
             carried: Carried::Nothing,
             value_columns: Vec::new(),
             rules: request.keys.iter().map(ToString::to_string).collect(),
@@ -277,6 +282,11 @@ impl Table {
         Table { payload, ..self }
     }
 
+    /// What is told of rows of a text that were left out for their number of fields, if there are any.
+    pub fn left_out(&self) -> Option<Text> {
+        self.left_out.told()
+    }
+
     /// The partner's columns in an output without a header: the number of each, from 1 on, and its name at the partner.
     pub fn unnamed(&self) -> impl Iterator<Item = (usize, &str)> {
         let no_header = matches!(self.format(), Format::Csv(_)) && !self.input.dialect().header;
@@ -288,7 +298,8 @@ impl Table {
     /// matching keys, and the output says by which rule a row matches.
     ///
     /// For a text file, `out` gets the header and the records byte for byte, not compressed. A last row
-    /// without a line end gets the line end of the first line. Empty lines are not rows. For a columnar file,
+    /// without a line end gets the line end of the first line. Empty lines and comments are not rows, nor are rows that
+    /// [`Ragged::Skip`](crate::Ragged::Skip) leaves out; skipped lines come before the header. For a columnar file,
     /// `out` gets a file of the same format, schema and notes, and for record batches an Arrow IPC stream. If
     /// the input is not what the first pass read, the error is [`TableError::Changed`], and the content of
     /// `out` must not be used.
@@ -384,6 +395,8 @@ impl Table {
 
 #[cfg(test)]
 mod dialect_tests;
+#[cfg(test)]
+mod messy_tests;
 #[cfg(test)]
 mod rules_tests;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use vesica_encode::items::{Encoding, Items, Width};
 
-use crate::{Input, KeySpec, MatchRule, Progress, Request, Table, TableError};
+use crate::{Dialect, Input, KeySpec, MatchRule, Progress, Request, Table, TableError};
 
 pub(crate) const NARROW: Encoding = Encoding::Digest(Width::Digest128);
 
@@ -24,6 +24,29 @@ pub(crate) fn matching(rules: &[&str]) -> Request {
 
 pub(crate) fn input(bytes: &[u8]) -> Result<Input, TableError> {
     Input::spool("test.csv", &mut &bytes[..])
+}
+
+/// A dialect from options, as a shell has them: `quote=none ragged=pad`. `\\t` and `\\s` stand for a tab and a space.
+pub(crate) fn dialect(options: &str) -> Dialect {
+    let mut dialect = Dialect::default();
+    for option in options.split_whitespace() {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        let value = &value.replace("\\s", " ");
+        match name {
+            "delimiter" => dialect.delimiter = Some(value.parse().unwrap()),
+            "encoding" => dialect.encoding = Some(value.parse().unwrap()),
+            "no-header" => dialect.header = false,
+            "skip-lines" => dialect.skip_lines = value.parse().unwrap(),
+            "comment" => dialect.comment = Some(value.parse().unwrap()),
+            "quote" => dialect.quote = value.parse().unwrap(),
+            "escape" => dialect.escape = Some(value.parse().unwrap()),
+            "stray-quotes" => dialect.stray_quotes = value.parse().unwrap(),
+            "ragged" => dialect.ragged = value.parse().unwrap(),
+            "null" => dialect.nulls.push(value.clone()),
+            _ => panic!("no such option: {name}"),
+        }
+    }
+    dialect
 }
 
 pub(crate) fn load(bytes: &[u8], request: &Request) -> Result<(Table, Items), TableError> {

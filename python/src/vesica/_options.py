@@ -134,12 +134,26 @@ class ReadOptions(TypedDict, total=False):
     """How a text file is read. (Parquet and Arrow files need none of this.)"""
 
     delimiter: str | None
-    """What separates fields: one character such as ``";"``, or ``"tab"``; a comma by default, or what a first line ``sep=``
-    names."""
+    """What separates fields: one character such as ``";"``, or ``"tab"``, or ``"auto"``: the one that the first lines show; a
+    comma by default, or what a first line ``sep=`` names."""
     encoding: str | None
     """The encoding of text without a byte-order mark, such as ``"windows-1252"`` or ``"utf-16"``; UTF-8 by default."""
     header: bool
     """Whether the first line names the columns; if not, they are named by number: ``"1"``, ``"2"``, …"""
+    skip_lines: int | None
+    """Lines above the header, which are skipped and copied into the output."""
+    comment: str | None
+    """Lines that begin with this character are no rows."""
+    quote: str | None
+    """What fields are quoted with: one character, or ``"none"``; the double quote by default."""
+    escape: str | None
+    """What takes the next character literally, in quotes or not."""
+    stray_quotes: Literal["error", "text"] | None
+    """What a quote is in a field that does not begin with one; an error by default."""
+    ragged: Literal["error", "pad", "skip"] | None
+    """What becomes of rows with more or fewer fields than the header; an error by default."""
+    null: str | Sequence[str] | None
+    """Fields with exactly one of these texts are null, as empty ones are."""
 
 
 class PairReadOptions(TypedDict, total=False):
@@ -151,6 +165,20 @@ class PairReadOptions(TypedDict, total=False):
     """The encoding of text without a byte-order mark."""
     header: bool | tuple[bool, bool]
     """Whether the first line names the columns."""
+    skip_lines: int | tuple[int | None, int | None] | None
+    """Lines above the header."""
+    comment: str | tuple[str | None, str | None] | None
+    """Lines that begin with this character are no rows."""
+    quote: str | tuple[str | None, str | None] | None
+    """What fields are quoted with."""
+    escape: str | tuple[str | None, str | None] | None
+    """What takes the next character literally."""
+    stray_quotes: str | tuple[str | None, str | None] | None
+    """What a quote is in a field that does not begin with one."""
+    ragged: str | tuple[str | None, str | None] | None
+    """What becomes of rows with more or fewer fields than the header."""
+    null: str | list[str] | tuple[str | list[str] | None, str | list[str] | None] | None
+    """Texts that are null: one, a list, or a tuple of two of these."""
 
 
 class PartyOptions(RunOptions, ReadOptions, total=False):
@@ -194,7 +222,18 @@ class LocalOptions(RunOptions, PairReadOptions, total=False):
     """Several keys in their order, instead of ``key``."""
 
 
-READ: dict[str, Any] = {"delimiter": None, "encoding": None, "header": True}
+READ: dict[str, Any] = {
+    "delimiter": None,
+    "encoding": None,
+    "header": True,
+    "skip_lines": None,
+    "comment": None,
+    "quote": None,
+    "escape": None,
+    "stray_quotes": None,
+    "ragged": None,
+    "null": None,
+}
 """How a text file is read, with the defaults."""
 
 PARTNER = {

@@ -99,7 +99,8 @@ class _Call:
     def read_path(self, table: Any) -> dict[str, Any]:
         """How this table is read. Options for text need a path."""
         if self.read != READ and not isinstance(table, (str, os.PathLike)):
-            raise usage("delimiter, encoding and header are for a path", "leave them out for a table in memory")
+            names = ", ".join(name for name, value in self.read.items() if value != READ[name])
+            raise usage(f"options for text are for a path: {names}", "leave them out for a table in memory")
         return self.read
 
     def read_pair(self, receiver: Any, sender: Any) -> list[dict[str, Any]]:
@@ -214,6 +215,13 @@ def receive(
         delimiter: For a path: what separates fields, such as ``";"`` or ``"tab"``.
         encoding: For a path: the encoding of text, such as ``"windows-1252"``.
         header: For a path: whether the first line names the columns; ``False`` names them ``"1"``, ``"2"``, …
+        skip_lines: For a path: lines above the header.
+        comment: For a path: lines that begin with this character are no rows.
+        quote: For a path: what fields are quoted with, or ``"none"``.
+        escape: For a path: what takes the next character literally.
+        stray_quotes: For a path: ``"text"`` takes a quote in a field that does not begin with one as a character.
+        ragged: For a path: ``"pad"`` fills up rows with too few fields, ``"skip"`` leaves out those of another length.
+        null: For a path: texts that are null, as empty fields are.
         report: A new file for the report, also of a run that fails, or a folder in which it gets a name of its own; or a
             function that takes the :class:`Report`.
         events: A function that is called with each event, in the calling thread. An exception in it ends the run.
@@ -389,8 +397,8 @@ def local(
         output: As for :func:`receive`.
         row_numbers: As for :func:`receive`.
         result: As for :func:`receive`.
-        **options: As for :func:`receive`, except those about the partner. ``delimiter``, ``encoding`` and ``header`` are
-            for both paths, or a tuple of the receiver's and the sender's.
+        **options: As for :func:`receive`, except those about the partner. Those of
+            :class:`ReadOptions` are for both paths, or a tuple of the receiver's and the sender's.
 
     Returns:
         The matching rows of ``receiver``, or another result, as :func:`receive` returns it.

@@ -58,7 +58,7 @@ def added(outcome: _internal.Outcome, columns: Sequence[Any]) -> dict[str, Seque
 
 def _given(table: Any, name: str, *, stream: bool = False, batches: bool = False, output: Any = None) -> dict[str, Any]:
     output = None if output is None else os.fspath(output)
-    return {"table": table, "name": name, "stream": stream, "batches": batches, "output": output, **READ}
+    return {"table": table, "name": name, "stream": stream, "batches": batches, "output": output, "read": READ}
 
 
 def adapt(
@@ -81,7 +81,7 @@ def adapt(
         raise usage("the rows can go to a file or come as numbers, not both", "leave out output or row_numbers")
     if isinstance(table, (str, os.PathLike)):
         adapter = _path(table, output, numbers, learns)
-        adapter.given.update(read)
+        adapter.given["read"] = read
         return adapter
     kind = type(table)
     library = kind.__module__.split(".")[0].lstrip("_")

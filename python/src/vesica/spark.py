@@ -27,6 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import __version__, _internal
+from ._options import READ
 from ._report import Report
 from .errors import InputError, InternalError, OutputError, PartnerError, usage
 
@@ -68,10 +69,8 @@ _ABSENT = {
     "listen": "give `via`, or `connect` and let the partner listen: executors only connect out",
     "output": "give it to `receive`",
     "row_numbers": "rows of a DataFrame have no numbers; leave it out",
-    "delimiter": "Spark reads the table; leave it out",
-    "encoding": "Spark reads the table; leave it out",
-    "header": "Spark reads the table; leave it out",
     "threads": "a part has `spark.task.cpus` threads; set that",
+    **dict.fromkeys(READ, "Spark reads the table; leave it out"),
 }
 
 

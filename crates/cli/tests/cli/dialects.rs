@@ -77,6 +77,48 @@ fn two_tables_are_read_alike_or_each_in_its_way() {
 }
 
 #[test]
+fn messy_tables_meet_with_the_options_of_each() {
+    let scene = Scene::new();
+    let mine = "Report, 2024\nid;mail\n1;ada@example.com;\n2;NULL;\n# 4;eve@example.com\n3;bob@example.com;\nTotal: 3\n";
+    scene.write("mine.csv", mine);
+    scene.write("theirs.tsv", "mail\tsize\nada@example.com\t12\"\nNULL\t\"x\neve@example.com\t7\n");
+    let args = [
+        "local",
+        "--receiver",
+        "mine.csv",
+        "--sender",
+        "theirs.tsv",
+        "--key",
+        "mail:email",
+        "--null",
+        "NULL",
+    ];
+    let options =
+        ["--delimiter", "auto=tab", "--skip-lines", "1=0", "--comment", "#", "--ragged", "pad=error"];
+    let more = ["--quote", "\"=none", "--on-null", "skip", "--output", "out.csv", "--report", "report.json"];
+    let ended = scene.run(&[&args[..], &options, &more].concat());
+    ended.expect(
+        0,
+        &["1 of 4 rows matches", "2 rows without a key left out", "`--delimiter auto`: ';' is taken"],
+    );
+    let out = std::fs::read_to_string(scene.path("out.csv")).unwrap();
+    assert_eq!(out, "Report, 2024\nid;mail\n1;ada@example.com;\n");
+    let report = std::fs::read_to_string(scene.path("report.json")).unwrap();
+    assert!(report.contains("is taken, with which"), "{report}");
+    // What is left out is told, and what could help where nothing is.
+    let ended =
+        scene.run(&["inspect", "out.csv", "--skip-lines", "1", "--ragged", "skip", "--delimiter", ";"]);
+    ended.expect(0, &[]);
+    let told = String::from_utf8(ended.stdout).unwrap();
+    assert!(told.contains("1 row was left out (`--ragged skip`)") && told.contains("in line 3"), "{told}");
+    let told =
+        ["mine.csv, line 2: ", "give `--delimiter ';'`", "`--skip-lines 1` skips", "`--ragged pad` reads"];
+    scene.run(&["inspect", "mine.csv", "--key", "mail"]).expect(65, &told[1..]);
+    let args = ["inspect", "mine.csv", "--quote", "a"];
+    scene.run(&args).expect(64, &["neither a letter nor a digit, or none"]);
+}
+
+#[test]
 fn what_cannot_be_decoded_is_an_error_with_its_line() {
     let scene = Scene::new();
     scene.write("mine.csv", b"k,v\na,1\n\xff\xff,2\n");

@@ -270,8 +270,8 @@ fn received() -> PayloadRows {
 
 #[test]
 fn matching_rows_of_text_get_the_partners_columns_behind_their_own() {
-    let selected = |file: &[u8], dialect| {
-        let input = input(file).unwrap().with_dialect(dialect).unwrap();
+    let selected = |file: &[u8], dialect: &crate::Dialect| {
+        let input = input(file).unwrap().with_dialect(dialect.clone()).unwrap();
         let keys = [if dialect.header { "k" } else { "1" }];
         let (table, items) = input.load(&request(&keys), &mut go).unwrap();
         let table = table.with_payload(Some(received())).with_numbers(Some(vec![7, 8]));
@@ -279,21 +279,22 @@ fn matching_rows_of_text_get_the_partners_columns_behind_their_own() {
         table.select(&items.matches(0..items.len()), &mut out, &mut go).map(|()| out)
     };
     let header = crate::Dialect::default();
-    let text = String::from_utf8(selected(b"k,v\r\na,\"1\"\r\nb,2", header).unwrap()).unwrap();
+    let text = String::from_utf8(selected(b"k,v\r\na,\"1\"\r\nb,2", &header).unwrap()).unwrap();
     let expected = "k,v,city,k_partner,match_id\r\na,\"1\",,2,7\r\nb,2,\"Zürich, \"\"x\"\"\",1,8\r\n";
     assert_eq!(text, expected);
-    let without = crate::Dialect { header: false, ..header };
-    assert_eq!(selected(b"a\nb\n", without).unwrap(), "a,,2,7\nb,\"Zürich, \"\"x\"\"\",1,8\n".as_bytes());
+    let without = crate::Dialect { header: false, ..header.clone() };
+    assert_eq!(selected(b"a\nb\n", &without).unwrap(), "a,,2,7\nb,\"Zürich, \"\"x\"\"\",1,8\n".as_bytes());
     for (header, unnamed) in [(false, &[(3, "city"), (4, "k")][..]), (true, &[][..])] {
-        let input = input(b"1,2\na,b\n").unwrap().with_dialect(crate::Dialect { header, ..without }).unwrap();
+        let input =
+            input(b"1,2\na,b\n").unwrap().with_dialect(crate::Dialect { header, ..without.clone() }).unwrap();
         let (table, _) = input.load(&request(&["1"]), &mut go).unwrap();
         assert!(table.unnamed().next().is_none());
         assert!(table.with_payload(Some(received())).unnamed().eq(unnamed.iter().copied()));
     }
-    let latin = crate::Dialect { encoding: Some("latin1".parse().unwrap()), ..header };
-    assert!(selected(b"k\na\nb\n", latin).unwrap().windows(6).any(|bytes| bytes == b"Z\xfcrich"));
-    let greek = crate::Dialect { encoding: Some("iso-8859-7".parse().unwrap()), ..header };
-    let error = selected(b"k\na\nb\n", greek).unwrap_err();
+    let latin = crate::Dialect { encoding: Some("latin1".parse().unwrap()), ..header.clone() };
+    assert!(selected(b"k\na\nb\n", &latin).unwrap().windows(6).any(|bytes| bytes == b"Z\xfcrich"));
+    let greek = crate::Dialect { encoding: Some("iso-8859-7".parse().unwrap()), ..header.clone() };
+    let error = selected(b"k\na\nb\n", &greek).unwrap_err();
     assert!(matches!(error, TableError::Unencodable { .. }), "{error}");
     assert!(!error.to_string().contains("rich"), "{error}");
 }

@@ -12,6 +12,7 @@ use std::ops::Range;
 use memchr::memchr;
 use vesica_crypto::byte_masks::{BLOCK, byte_masks};
 
+use super::grammar::Grammar;
 use super::line_feeds;
 
 /// How many bytes are searched for: the delimiter, line feed, quote, carriage return, zero.
@@ -24,8 +25,8 @@ const BATCH: usize = 8;
 pub(super) struct Block {
     columns: usize,
     rows: usize,
-    /// Whether the text has a quote.
-    quoted: bool,
+    /// What fields are quoted with, if the text has any of it.
+    quoted: Option<u8>,
     /// The position of the comma or line feed behind each field, ascending; the rest is left from earlier
     /// texts.
     ends: Vec<u32>,
@@ -46,9 +47,12 @@ struct Carry {
 
 impl Block {
     /// Finds the records of `columns` columns in `text`, which begins with a record. Returns false if no
-    /// record is whole, the text has an error, or a line is empty.
-    pub(super) fn find(&mut self, text: &[u8], columns: usize, delimiter: u8) -> bool {
+    /// record is whole, the text has an error, a line is empty, or something shows that only some grammars have.
+    pub(super) fn find(&mut self, text: &[u8], columns: usize, grammar: &Grammar) -> bool {
         (self.columns, self.rows) = (columns, 0);
+        if grammar.escape.is_some_and(|escape| memchr(escape, text).is_some()) {
+            return false;
+        }
         let (blocks, rest) = text.as_chunks::<BLOCK>();
         self.masks.resize(blocks.len() + 1, [0; BYTES]);
         // A line feed may follow a quote or a carriage return at the end, so padding with line feeds shows no
@@ -56,16 +60,20 @@ impl Block {
         let mut last = [b'\n'; BLOCK];
         last[..rest.len()].copy_from_slice(rest);
         let (most, end) = self.masks.split_at_mut(blocks.len());
-        let bytes = [delimiter, b'\n', b'"', b'\r', 0];
+        // Without a quote its bits are left out below.
+        let bytes = [grammar.delimiter, b'\n', grammar.quote.unwrap_or(0), b'\r', 0];
         byte_masks(blocks, bytes, most);
         byte_masks(&[last], bytes, end);
-        let lines = self.separators(text.len());
-        self.rows = lines.filter(|lines| self.is_even(text, *lines)).unwrap_or(0);
+        let lines = self.separators(text.len(), grammar.quote);
+        let is_even = |lines: &usize| {
+            self.is_even(text, *lines) && !grammar.comment.is_some_and(|sign| self.begins(text, *lines, sign))
+        };
+        self.rows = lines.filter(is_even).unwrap_or(0);
         self.rows > 0
     }
 
     /// Finds the separators of the text. Returns how many lines end, or nothing if the text has an error.
-    fn separators(&mut self, length: usize) -> Option<usize> {
+    fn separators(&mut self, length: usize, quote: Option<u8>) -> Option<usize> {
         // At most one separator for each byte.
         if self.ends.len() < length + 2 * BATCH {
             self.ends.resize(length + 2 * BATCH, 0);
@@ -73,8 +81,10 @@ impl Block {
         let mut carry = Carry { inside: 0, before_opening: 1, closing: 0, carriage_return: 0 };
         let (mut count, mut lines, mut odd, mut any_quote) = (0, 0, 0, 0);
         let last = length / BLOCK;
+        let quotable = if quote.is_some() { !0 } else { 0 };
         for (number, [commas, line_feeds, quotes, returns, zeros]) in self.masks.iter().enumerate() {
-            let inside = carry.inside ^ if *quotes == 0 { 0 } else { odd_up_to(*quotes) };
+            let quotes = quotes & quotable;
+            let inside = carry.inside ^ if quotes == 0 { 0 } else { odd_up_to(quotes) };
             let (opening, closing) = (quotes & inside, quotes & !inside);
             let (line_feeds, returns) = (line_feeds & !inside, returns & !inside);
             let separators = commas & !inside | line_feeds;
@@ -93,7 +103,7 @@ impl Block {
             lines += (line_feeds & there).count_ones() as usize;
             count = keep(&mut self.ends, count, separators & there, (number * BLOCK) as u32);
         }
-        self.quoted = any_quote != 0;
+        self.quoted = quote.filter(|_| any_quote != 0);
         (odd == 0 && lines.checked_mul(self.columns).is_some_and(|all| all <= count)).then_some(lines)
     }
 
@@ -104,6 +114,11 @@ impl Block {
         let ends_line = |row: usize| text.get(self.end(row)) == Some(&b'\n');
         let is_empty = |row: usize| matches!(&text[self.record(row)], b"\n" | b"\r\n");
         self.columns > 0 && (0..lines).all(ends_line) && (self.columns > 1 || !(0..lines).any(is_empty))
+    }
+
+    /// Whether one of these lines begins with that sign.
+    fn begins(&self, text: &[u8], lines: usize, sign: u8) -> bool {
+        (0..lines).any(|row| text.get(self.record(row).start) == Some(&sign))
     }
 
     /// How many records there are.
@@ -118,7 +133,7 @@ impl Block {
 
     /// How many lines of the text they take.
     pub(super) fn lines(&self, text: &[u8]) -> u64 {
-        if self.quoted { line_feeds(&text[..self.length()]) } else { self.rows as u64 }
+        if self.quoted.is_some() { line_feeds(&text[..self.length()]) } else { self.rows as u64 }
     }
 
     /// Where the line feed of a record is.
@@ -144,9 +159,11 @@ impl Block {
         {
             field = content;
         }
-        match field {
-            [b'"', content @ .., b'"'] if self.quoted => unquoted(content),
-            plain => Cow::Borrowed(plain),
+        match (self.quoted, field) {
+            (Some(quote), [first, content @ .., last]) if *first == quote && *last == quote => {
+                unquoted(content, quote)
+            }
+            _ => Cow::Borrowed(field),
         }
     }
 }
@@ -179,13 +196,13 @@ fn odd_up_to(mut bits: u64) -> u64 {
 }
 
 /// The content of a quoted field, without the second of two quotes.
-fn unquoted(content: &[u8]) -> Cow<'_, [u8]> {
-    let Some(mut quote) = memchr(b'"', content) else { return Cow::Borrowed(content) };
+fn unquoted(content: &[u8], sign: u8) -> Cow<'_, [u8]> {
+    let Some(mut quote) = memchr(sign, content) else { return Cow::Borrowed(content) };
     let (mut text, mut rest) = (Vec::with_capacity(content.len()), content);
     loop {
         text.extend_from_slice(&rest[..=quote]);
         rest = rest.get(quote + 2..).unwrap_or_default();
-        match memchr(b'"', rest) {
+        match memchr(sign, rest) {
             Some(next) => quote = next,
             None => break,
         }

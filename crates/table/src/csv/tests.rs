@@ -4,12 +4,12 @@ use rand::{RngExt, SeedableRng};
 use super::*;
 
 /// What a record is: its fields, its bytes in the file, its line.
-type Row = (Vec<Vec<u8>>, Vec<u8>, u64);
+pub(super) type Row = (Vec<Vec<u8>>, Vec<u8>, u64);
 
 #[derive(PartialEq, Debug)]
-struct Outcome {
-    rows: Vec<Row>,
-    failure: Option<(u64, Syntax)>,
+pub(super) struct Outcome {
+    pub(super) rows: Vec<Row>,
+    pub(super) failure: Option<(u64, Syntax)>,
 }
 
 fn fast(bytes: &[u8], buffer: usize) -> Outcome {
@@ -135,6 +135,10 @@ fn compare(bytes: &[u8]) {
 
 /// All rows after the header, where pieces are cut off the buffer, and the number of the pieces.
 fn rows_of_pieces(bytes: &[u8], buffer: usize) -> (Outcome, usize) {
+    rows_of_pieces_in(&Dialect::default(), bytes, buffer)
+}
+
+pub(super) fn rows_of_pieces_in(dialect: &Dialect, bytes: &[u8], buffer: usize) -> (Outcome, usize) {
     fn rest<R: Read>(records: &mut Records<R>, rows: &mut Vec<Row>) -> Result<(), Failure> {
         let columns = 0..records.columns().len();
         loop {
@@ -152,7 +156,7 @@ fn rows_of_pieces(bytes: &[u8], buffer: usize) -> (Outcome, usize) {
             }
         }
     }
-    let mut records = Records::with_sizes(bytes, Dialect::default(), buffer, 1 << 20);
+    let mut records = Records::with_sizes(bytes, dialect.clone(), buffer, 1 << 20);
     let (mut rows, mut pieces) = (Vec::new(), 0);
     let mut read = || {
         if !records.read_header()? {
@@ -175,11 +179,11 @@ fn rows_of_pieces(bytes: &[u8], buffer: usize) -> (Outcome, usize) {
 
 /// All rows after the header, one by one or many together, and how many of them were.
 fn rows_of(bytes: &[u8], buffer: usize, together: bool) -> (Outcome, usize) {
-    rows_in(Dialect::default(), bytes, buffer, together)
+    rows_in(&Dialect::default(), bytes, buffer, together)
 }
 
-fn rows_in(dialect: Dialect, bytes: &[u8], buffer: usize, together: bool) -> (Outcome, usize) {
-    let mut records = Records::with_sizes(bytes, dialect, buffer, 1 << 20);
+pub(super) fn rows_in(dialect: &Dialect, bytes: &[u8], buffer: usize, together: bool) -> (Outcome, usize) {
+    let mut records = Records::with_sizes(bytes, dialect.clone(), buffer, 1 << 20);
     let (mut rows, mut many) = (Vec::new(), 0);
     let mut read = |records: &mut Records<&[u8]>| -> Result<bool, Failure> {
         if rows.is_empty() && records.columns().is_empty() {
@@ -296,12 +300,12 @@ fn another_delimiter_is_a_comma_by_another_name() {
         let most = if rng.random() { 7 } else { 8 };
         let text = (0..length).flat_map(|_| PIECES[rng.random_range(0..most)]).copied().collect::<Vec<_>>();
         for (buffer, together) in [(3, true), (1 << 18, true), (1 << 18, false)] {
-            let (mut expected, _) = rows_in(Dialect::default(), &text, buffer, together);
+            let (mut expected, _) = rows_in(&Dialect::default(), &text, buffer, together);
             for (fields, bytes, _) in &mut expected.rows {
                 fields.iter_mut().for_each(|field| *field = swap(field));
                 *bytes = swap(bytes);
             }
-            let (found, _) = rows_in(semicolons, &swap(&text), buffer, together);
+            let (found, _) = rows_in(&semicolons, &swap(&text), buffer, together);
             assert!(found == expected, "{:?}", String::from_utf8_lossy(&text));
             rows += found.rows.len();
         }
@@ -314,7 +318,7 @@ fn without_a_header_the_first_record_is_a_row() {
     let dialect = Dialect { header: false, ..Dialect::default() };
     for file in ["a,1\nb,2\n", "\u{feff}a,1\r\nb,2", "\n\n\"a\",1\nb,2\n", "sep=,\na,1\nb,2\n"] {
         for (buffer, together) in [(1, false), (1 << 18, true), (1 << 18, false)] {
-            let (found, _) = rows_in(dialect, file.as_bytes(), buffer, together);
+            let (found, _) = rows_in(&dialect, file.as_bytes(), buffer, together);
             let fields: Vec<_> = found.rows.iter().map(|(fields, ..)| fields.concat()).collect();
             assert_eq!((fields, found.failure), (vec![b"a1".to_vec(), b"b2".to_vec()], None), "{file:?}");
             assert_eq!(
@@ -323,7 +327,7 @@ fn without_a_header_the_first_record_is_a_row() {
             );
         }
     }
-    let (uneven, _) = rows_in(dialect, b"a,1\nb\n", 1 << 18, true);
+    let (uneven, _) = rows_in(&dialect, b"a,1\nb\n", 1 << 18, true);
     let what = Syntax::Uneven { expected: 2, found: 1, first: "first line" };
     assert_eq!(uneven.failure, Some((2, what)));
 }

@@ -6,8 +6,9 @@ use std::io::{self, BufWriter, Read, Write};
 use encoding_rs::Encoding;
 
 use crate::collect::Rows;
-use crate::csv::{Failure, Records, without_line_end};
-use crate::dialect::Charset;
+use crate::csv::grammar::Grammar;
+use crate::csv::{Failure, Fit, Records, without_line_end};
+use crate::dialect::{Charset, Dialect};
 use crate::error::{Place, Syntax, TableError};
 use crate::header::{self, Needed};
 use crate::input::{Fingerprint, Input, OnProgress, Pass};
@@ -34,11 +35,12 @@ pub(crate) fn read<'r, S: Rows<'r>>(
     let indices = csv.find(needed)?;
     let charset = csv.records.source().charset();
     let mut rows = begin(csv.rows_hint())?;
-    let columns = Columns { indices, charset };
+    let columns = Columns { indices, charset, dialect: input.dialect().clone() };
     let cuts = pieces::read(threads, &mut csv, &columns, &mut rows)?;
     // The rest, or all of it.
     columns.read(&mut csv.records, &mut rows).map_err(|stop| csv.explain_stop(&csv.records, stop))?;
-    Ok(Loaded { rows, columns: csv.columns(), fingerprint: csv.fingerprint()?, cuts })
+    let (columns, left_out) = (csv.columns(), std::mem::take(csv.records.left_out()));
+    Ok(Loaded { rows, columns, fingerprint: csv.fingerprint()?, cuts, left_out })
 }
 
 /// Why no more rows are read.
@@ -52,19 +54,23 @@ enum Stop {
 struct Columns {
     indices: Vec<usize>,
     charset: Option<Charset>,
+    dialect: Dialect,
 }
 
 impl Columns {
     /// Hands all rows that these records have to `rows`.
     fn read<'r, R: Read>(&self, records: &mut Records<R>, rows: &mut impl Rows<'r>) -> Result<(), Stop> {
-        let Columns { indices, charset } = self;
+        let Columns { indices, charset: _, dialect } = self;
         loop {
             let taken = if records.read_block() {
                 let records = &*records;
-                let value = |row, part: usize| value(records.block_field(row, indices[part]), *charset);
+                let value = |row, part: usize| self.value(records.block_field(row, indices[part]));
                 rows.rows(records.block_rows(), |row| Place::Line(records.block_line(row)), value)
             } else if records.read_row().map_err(Stop::Failure)? {
-                let value = |part: usize| value(records.field(indices[part]), *charset);
+                let value = |part: usize| match indices[part] {
+                    at if dialect.escape.is_some() && dialect.is_null(records.written(at)) => Value::Null,
+                    at => self.value(records.field(at)),
+                };
                 rows.row(|| Place::Line(records.line()), value)
             } else {
                 return Ok(());
@@ -72,14 +78,18 @@ impl Columns {
             taken.map_err(Stop::Table)?;
         }
     }
-}
 
-#[inline]
-fn value(field: Cow<'_, [u8]>, charset: Option<Charset>) -> Value<'_> {
-    match charset {
-        _ if field.is_empty() => Value::Null,
-        None => Value::Text(field),
-        Some(charset) => decoded(field, charset).map_or(Value::Undecoded, Value::Text),
+    #[inline]
+    fn value<'v>(&self, field: Cow<'v, [u8]>) -> Value<'v> {
+        let value = match self.charset {
+            _ if field.is_empty() => Value::Null,
+            None => Value::Text(field),
+            Some(charset) => decoded(field, charset).map_or(Value::Undecoded, Value::Text),
+        };
+        match value {
+            Value::Text(text) if self.dialect.is_null(&text) => Value::Null,
+            value => value,
+        }
     }
 }
 
@@ -129,7 +139,7 @@ pub(super) fn select(
     lines.put(csv.records.preamble())?;
     if csv.records.has_header() {
         let names = chosen.added.names(&csv.names);
-        lines.record(csv.records.verbatim(), names.iter().map(String::as_str))?;
+        lines.record(csv.records.verbatim(), Fit::default(), names.iter().map(String::as_str))?;
     }
     let mut wanted = chosen.ascending();
     let mut row = pieces::select(cuts, &mut csv, (chosen, &mut wanted), &mut lines).map_err(or_changed)?;
@@ -138,12 +148,12 @@ pub(super) fn select(
             let end = row + csv.records.block_rows() as u64;
             while let Some(wanted) = wanted.next_below(end) {
                 let record = csv.records.block_record((wanted.row - row) as usize);
-                lines.record(record, chosen.added.texts(wanted))?;
+                lines.record(record, Fit::default(), chosen.added.texts(wanted))?;
             }
             row = end;
         } else if csv.read_row().map_err(or_changed)? {
             if let Some(wanted) = wanted.next_below(row + 1) {
-                lines.record(csv.records.verbatim(), chosen.added.texts(wanted))?;
+                lines.record(csv.records.verbatim(), csv.records.fit(), chosen.added.texts(wanted))?;
             }
             row += 1;
         } else {
@@ -157,11 +167,11 @@ pub(super) fn select(
 }
 
 /// How records are written: as they were.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Notation<'a> {
     input: &'a Input,
     line_end: &'static [u8],
-    delimiter: u8,
+    grammar: Grammar,
     utf16: Option<&'static Encoding>,
     /// The encoding of the records, if it is neither UTF-8 nor UTF-16.
     charset: Option<Charset>,
@@ -173,7 +183,7 @@ impl<'a> Notation<'a> {
         Notation {
             input: csv.input,
             line_end: records.line_end(),
-            delimiter: records.delimiter(),
+            grammar: records.grammar().clone(),
             utf16: text.utf16(),
             charset: text.charset(),
         }
@@ -202,21 +212,23 @@ impl<'a, W: Write> Lines<'a, W> {
         self.out.write_all(&self.wide)
     }
 
-    /// Writes a record, and these fields behind its last one.
+    /// Writes a record, and these fields behind as many as the header has.
     fn record<T: AsRef<str>>(
         &mut self,
         record: &[u8],
+        fit: Fit,
         fields: impl Iterator<Item = T>,
     ) -> Result<(), TableError> {
-        let Notation { input, delimiter, charset, .. } = self.notation;
+        let Notation { input, ref grammar, charset, .. } = self.notation;
         let content = without_line_end(record);
         let line_end =
             if content.len() < record.len() { &record[content.len()..] } else { self.notation.line_end };
         let mut added = std::mem::take(&mut self.added);
         added.clear();
         for field in fields {
-            added.push(delimiter);
-            let field = quoted(field.as_ref(), delimiter);
+            added.push(grammar.delimiter);
+            let field = grammar.field(field.as_ref());
+            let field = field.ok_or_else(|| TableError::Unquotable { file: input.name().to_owned() })?;
             match charset {
                 None => added.extend_from_slice(field.as_bytes()),
                 Some(charset) => match charset.0.encode(&field) {
@@ -234,22 +246,14 @@ impl<'a, W: Write> Lines<'a, W> {
                 self.put(line_end)?;
             }
         } else {
-            self.put(content)?;
+            self.put(&content[..content.len() - fit.surplus])?;
+            added.splice(0..0, std::iter::repeat_n(self.notation.grammar.delimiter, fit.missing));
             added.extend_from_slice(line_end);
             self.put(&added)?;
         }
         self.added = added;
         Ok(())
     }
-}
-
-/// A field as CSV: in double quotes if it would not be one field without them.
-pub(crate) fn quoted(text: &str, delimiter: u8) -> Cow<'_, str> {
-    let special = |byte: u8| byte == delimiter || matches!(byte, b'"' | b'\r' | b'\n');
-    if !text.bytes().any(special) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
 }
 
 /// A CSV input with its header read.
@@ -270,10 +274,15 @@ impl<'a> Csv<'a> {
         let pass = input.pass(on_progress)?;
         let decoder = packing::decoder(packing, pass).map_err(|source| input.read_error(source))?;
         let dialect = input.dialect();
-        let records = Records::new(Text::new(decoder, dialect.encoding), dialect);
+        let records = Records::new(Text::new(decoder, dialect.encoding), dialect.clone());
         let mut csv = Csv { input, packing, records, names: Vec::new() };
         match csv.records.read_header() {
             Ok(true) => csv.named(),
+            Ok(false) if dialect.skip_lines > 0 => {
+                let what =
+                    format!("no header stands below the {} lines that are skipped", dialect.skip_lines);
+                Err(TableError::Dialect { file: input.name().to_owned(), what })
+            }
             Ok(false) => Err(TableError::Empty { file: input.name().to_owned() }),
             Err(failure) => Err(csv.explain(failure)),
         }
@@ -375,10 +384,18 @@ impl<'a> Csv<'a> {
 
     /// What is probably wrong with the current line. A quote or a comma is not, where another delimiter is meant.
     fn cause<R: Read>(&self, records: &Records<R>, what: Syntax) -> Syntax {
+        let is_row =
+            !matches!(what, Syntax::StrayQuote { .. } | Syntax::Uneven { .. } | Syntax::UnclosedQuote);
+        if !is_row && records.grammar().comment.is_none() && records.verbatim().starts_with(b"#") {
+            return Syntax::LikeComment;
+        }
         let other = match what {
             Syntax::StrayQuote { .. } | Syntax::Uneven { .. } if self.records.has_header() => {
                 match self.names.is_empty() {
-                    true => header::delimiter_of_line(without_line_end(records.verbatim())),
+                    true => {
+                        let line = without_line_end(records.verbatim());
+                        header::delimiter_of_line(line, records.grammar())
+                    }
                     false => header::delimiter(&self.names),
                 }
             }

@@ -37,6 +37,7 @@ pub fn json(inspection: &Inspection) -> serde_json::Value {
         format: inspection.format.name(),
         rows: inspection.rows,
         hint: inspection.hint.as_ref().map(Text::shell),
+        notes: inspection.notes.iter().map(Text::shell).collect(),
         columns: inspection
             .columns
             .iter()
@@ -99,6 +100,8 @@ struct Form<'a> {
     rows: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     columns: Vec<ColumnForm<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     keys: Option<KeysForm<'a>>,

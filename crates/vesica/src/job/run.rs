@@ -348,6 +348,7 @@ fn open(
         reporter.bytes(progress)
     };
     let input = input.open(on_open).and_then(|input| input.with_dialect(dialect)).map_err(failed)?;
+    input.found().cloned().into_iter().for_each(|found| reporter.keep(found));
     if rows {
         file.map_or(Ok(()), |file| file.check_format(input.format())).map_err(failed)?;
         output.check(&input)?;
@@ -389,6 +390,7 @@ fn read(
     if let Some(digest) = digest {
         table.is_of(&digest).map_err(failed)?;
     }
+    table.left_out().into_iter().for_each(|rows| reporter.keep(rows));
     let mut items = match keys {
         Keys::InMemory(items) => items,
         Keys::OnDisk(keys) => {

@@ -346,7 +346,7 @@ impl<'a> Reporter<'a> {
     }
 
     /// Sends a hint at once, and keeps it for the report.
-    fn keep(&self, hint: Text) {
+    pub(crate) fn keep(&self, hint: Text) {
         self.state().report.hints.push(hint.clone());
         self.notice(hint);
     }

@@ -10,7 +10,7 @@ use vesica_crypto::par::{Pipeline, in_order};
 
 use super::{Columns, Csv, Lines, Stop};
 use crate::collect::{Loading, Parted, Rows};
-use crate::csv::Records;
+use crate::csv::{Fit, Records};
 use crate::error::TableError;
 use crate::request::Chosen;
 use crate::rows::{Ascending, MatchedRow};
@@ -80,6 +80,7 @@ impl<'r> Pipeline for Reading<'_, '_, 'r> {
     fn take(&mut self, piece: &mut ReadPiece<'r>) -> Result<(), TableError> {
         let read = std::mem::replace(&mut piece.read, Ok(()));
         read.map_err(|stop| self.csv.explain_stop(&piece.records, stop))?;
+        self.csv.records.left_out().take_from(piece.records.left_out());
         self.cuts.push(Cut { bytes: piece.bytes, rows: piece.part.collector.report().rows });
         self.rows.take_from(&mut piece.part)
     }
@@ -122,7 +123,8 @@ impl<'r, 'f, W: Write> Pipeline for Selecting<'_, '_, 'r, 'f, W> {
     type Error = TableError;
 
     fn piece(&mut self) -> Result<SelectPiece<'r, 'f>, TableError> {
-        let (records, lines) = (self.csv.records.piece(), Lines::new(Vec::new(), self.lines.notation));
+        let (records, lines) =
+            (self.csv.records.piece(), Lines::new(Vec::new(), self.lines.notation.clone()));
         let chosen = self.chosen;
         Ok(SelectPiece { records, chosen, rows: Vec::new(), lines, written: Ok(()) })
     }
@@ -162,12 +164,14 @@ impl SelectPiece<'_, '_> {
                 let end = row + records.block_rows() as u64;
                 while let Some(wanted) = left.next_if(|wanted| wanted.row < end) {
                     let record = records.block_record((wanted.row - row) as usize);
-                    lines.record(record, chosen.added.texts(*wanted)).map_err(Stop::Table)?;
+                    let texts = chosen.added.texts(*wanted);
+                    lines.record(record, Fit::default(), texts).map_err(Stop::Table)?;
                 }
                 row = end;
             } else if records.read_row().map_err(Stop::Failure)? {
                 if let Some(wanted) = left.next_if(|wanted| wanted.row == row) {
-                    lines.record(records.verbatim(), chosen.added.texts(*wanted)).map_err(Stop::Table)?;
+                    let texts = chosen.added.texts(*wanted);
+                    lines.record(records.verbatim(), records.fit(), texts).map_err(Stop::Table)?;
                 }
                 row += 1;
             } else {
