@@ -15,7 +15,7 @@ use crate::format::Format;
 use crate::header::{self, Needed};
 use crate::input::{Input, Progress};
 use crate::key::KeySpec;
-use crate::request::{Loaded, OnFault, Request};
+use crate::request::{OnFault, Request, Whole};
 use crate::rule::{Part, Value};
 use crate::shown::{shown, turns_text};
 
@@ -31,8 +31,10 @@ pub struct Inspection {
     pub format: Format,
     /// Its columns, in order.
     pub columns: Vec<Column>,
-    /// How many rows it has, the header not counted.
+    /// How many rows it has, headers not counted.
     pub rows: u64,
+    /// How many files it is.
+    pub files: usize,
     /// Its keys, if the request has key columns.
     pub keys: Option<Keys>,
     /// What is probably wrong with its header, in words, and what to do.
@@ -80,6 +82,8 @@ pub struct KeyFault {
     pub rows: u64,
     /// The first such row.
     pub first: Place,
+    /// The file of that row, if the table is several.
+    pub file: Option<String>,
 }
 
 impl Input {
@@ -90,13 +94,14 @@ impl Input {
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Inspection, TableError> {
         if keys.is_empty() {
-            let Loaded { rows: Counting(rows), columns, .. } =
+            let Whole { rows: Counting(rows), columns, .. } =
                 self.read(1, &[], |_| Ok(Counting(0)), on_progress)?;
             return Ok(Inspection {
                 format: self.format(),
                 hint: self.hint(&columns),
                 columns: self.typed(&columns, keys)?,
                 rows,
+                files: self.file_count(),
                 keys: None,
             });
         }
@@ -112,15 +117,17 @@ impl Input {
                 samples: Vec::new(),
             })
         };
-        let Loaded { rows, columns, .. } =
+        let Whole { rows, columns, .. } =
             self.read(1, &keys.iter().map(Needed::key).collect::<Vec<_>>(), begin, on_progress)?;
         let Inspecting { collector, faults, samples, .. } = rows;
         let (_, report) = collector.finish(&request)?;
-        let faults = faults.into_iter().map(|((part, _), (reason, rows, first))| KeyFault {
+        let several = self.file_count() > 1;
+        let faults = faults.into_iter().map(|((part, _), (reason, rows, first, file))| KeyFault {
             key: request.keys[part].to_string(),
             reason,
             rows,
             first,
+            file: several.then(|| file.to_owned()),
         });
         let found = Keys {
             distinct: report.items,
@@ -135,6 +142,7 @@ impl Input {
             hint: self.hint(&columns),
             columns: self.typed(&columns, keys)?,
             rows: report.rows,
+            files: self.file_count(),
             keys: Some(found),
         })
     }
@@ -163,7 +171,7 @@ impl Input {
             };
             return Ok(names.iter().map(text).collect());
         }
-        let schema = columnar::schema(self, Wanted::Names)?;
+        let schema = columnar::schema(&*self.one(0)?, Wanted::Names)?;
         let column = |field: &arrow_schema::FieldRef| Column {
             name: shown(field.name().as_bytes()),
             data_type: field.data_type().to_string(),
@@ -178,6 +186,12 @@ impl Input {
 struct Counting(u64);
 
 impl Rows<'_> for Counting {
+    fn in_file(&mut self, _file: &str) {}
+
+    fn count(&self) -> u64 {
+        self.0
+    }
+
     fn row<'v>(
         &mut self,
         _place: impl FnOnce() -> Place,
@@ -193,12 +207,20 @@ struct Inspecting<'r> {
     file: &'r str,
     request: &'r Request,
     collector: Collector,
-    /// By key column and reason in words: the reason, how many rows, and the first of them.
-    faults: BTreeMap<(usize, String), (Invalid, u64, Place)>,
+    /// By key column and reason in words: the reason, how many rows, and the first of them with its file.
+    faults: BTreeMap<(usize, String), (Invalid, u64, Place, &'r str)>,
     samples: Vec<Vec<String>>,
 }
 
-impl Rows<'_> for Inspecting<'_> {
+impl<'r> Rows<'r> for Inspecting<'r> {
+    fn in_file(&mut self, file: &'r str) {
+        self.file = file;
+    }
+
+    fn count(&self) -> u64 {
+        self.collector.report().rows
+    }
+
     fn row<'v>(
         &mut self,
         place: impl FnOnce() -> Place,
@@ -210,7 +232,7 @@ impl Rows<'_> for Inspecting<'_> {
             Err(RowFault::Invalid { part, reason }) => {
                 let kind = (part, reason.to_string());
                 if self.faults.len() < KINDS || self.faults.contains_key(&kind) {
-                    self.faults.entry(kind).or_insert_with(|| (reason, 0, place())).1 += 1;
+                    self.faults.entry(kind).or_insert_with(|| (reason, 0, place(), self.file)).1 += 1;
                 }
             }
             Err(fault) => return Err(fault.explain(self.file, place(), self.request)),

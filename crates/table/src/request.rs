@@ -83,10 +83,26 @@ pub(crate) struct Chosen<'a> {
     pub(crate) threads: usize,
 }
 
-/// The result of a first pass.
+/// The result of a first pass over a file.
 pub(crate) struct Loaded<S> {
     pub(crate) rows: S,
     pub(crate) columns: Vec<String>,
     pub(crate) fingerprint: Fingerprint,
+    pub(crate) cuts: Cuts,
+}
+
+/// The result of a first pass over all files of a table.
+pub(crate) struct Whole<S> {
+    pub(crate) rows: S,
+    pub(crate) columns: Vec<String>,
+    pub(crate) seen: Vec<Seen>,
+}
+
+/// What a first pass has seen of a file.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) rows: u64,
+    pub(crate) fingerprint: Fingerprint,
+    /// Where a text file was cut for the threads.
     pub(crate) cuts: Cuts,
 }

@@ -10,20 +10,20 @@ use vesica_encode::items::{Items, ItemsError};
 use crate::added::Added;
 use crate::attach::{Attached, Carried, blocks, summed};
 use crate::collect::{Collector, Loading, Rows};
-use crate::columnar::{self, Sink, Wanted};
+use crate::columnar::{self, Sink};
 use crate::error::{Place, TableError};
 use crate::format::Format;
 use crate::header::Needed;
-use crate::input::{Fingerprint, Input, OnProgress, Progress};
+use crate::input::{Input, OnProgress, Progress};
 use crate::payload::PayloadRows;
-use crate::request::{Chosen, Loaded, Request, TableReport};
+use crate::request::{Chosen, Loaded, Request, Seen, TableReport, Whole};
 use crate::rows::RowSet;
 use crate::shown::shown;
 use crate::sink::{self, Digested, RowSink};
 
 mod text;
 
-pub(crate) use text::{Cuts, quoted};
+pub(crate) use text::{Cuts, Writing, quoted, writing};
 
 /// An input that has been read once and can give its rows.
 #[derive(Debug)]
@@ -31,11 +31,10 @@ pub struct Table {
     input: Input,
     columns: Vec<String>,
     report: TableReport,
-    seen: Fingerprint,
+    /// What the first pass saw of each file.
+    seen: Vec<Seen>,
     /// Threads that may work on it.
     threads: usize,
-    /// Where the first pass cut a text file for its threads.
-    cuts: Cuts,
     /// What the rows carry, until [`Table::attached`] takes it.
     carried: Carried,
     /// The names of the columns that it is from.
@@ -76,18 +75,18 @@ impl Input {
                 carried,
             })
         };
-        let Loaded { rows, columns, fingerprint, cuts } =
+        let Whole { rows, columns, seen } =
             self.read(request.threads, &request.needed(), begin, on_progress)?;
         let Loading { collector, carried, .. } = rows;
         let (items, report) = match collector.finish(request) {
             Ok(finished) => finished,
             Err(ItemsError::Duplicate { first, second }) => {
-                return Err(self.duplicate((first, second), on_progress));
+                return Err(self.duplicate(&seen, (first, second), on_progress));
             }
             Err(error) => return Err(error.into()),
         };
         let value_columns = request.attach.needed().map(|needed| needed.name.to_owned()).collect();
-        let table = self.read_by(request, report, (columns, fingerprint, cuts));
+        let table = self.read_by(request, report, (columns, seen));
         Ok((Table { carried, value_columns, ..table }, items))
     }
 
@@ -109,9 +108,9 @@ impl Input {
         let threads = request.threads.min(sink::MOST_THREADS);
         let read =
             self.read(threads, &keys, |hint| Digested::new(loading(hint)?, sink, hint), on_progress)?;
-        let Loaded { rows, columns, fingerprint, cuts } = read;
+        let Whole { rows, columns, seen } = read;
         let report = rows.finish()?.collector.report();
-        Ok(self.read_by(request, report, (columns, fingerprint, cuts)))
+        Ok(self.read_by(request, report, (columns, seen)))
     }
 
     /// The table that such a first pass has read, whose rows carry nothing.
@@ -119,11 +118,11 @@ impl Input {
         self,
         request: &Request,
         report: TableReport,
-        (columns, seen, cuts): (Vec<String>, Fingerprint, Cuts),
+        (columns, seen): (Vec<String>, Vec<Seen>),
     ) -> Table {
         let (threads, carried, value_columns) = (request.threads, Carried::Nothing, Vec::new());
         let (input, numbers, payload) = (self, None, None);
-        Table { input, columns, report, seen, threads, cuts, carried, value_columns, numbers, payload }
+        Table { input, columns, report, seen, threads, carried, value_columns, numbers, payload }
     }
 
     /// Checks that [`Table::select`] can write rows of this input, before a run depends on it. A columnar input may have
@@ -132,19 +131,48 @@ impl Input {
         &self,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), TableError> {
+        self.alike()?;
+        self.check_one_output()?;
         match self.format() {
             Format::Csv(_) => Ok(()),
             _ => columnar::check_rows(self, on_progress),
         }
     }
 
-    /// Passes over the values of these columns in all rows.
+    /// Passes over the values of these columns in all rows, file after file.
     pub(crate) fn read<'r, S: Rows<'r>>(
-        &self,
+        &'r self,
         threads: usize,
         needed: &[Needed<'_>],
         begin: impl FnOnce(usize) -> Result<S, TableError>,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Whole<S>, TableError> {
+        let of_all = self.files().map(|_| self.alike()).transpose()?;
+        let first = |hint| begin(of_all.unwrap_or(hint));
+        let Loaded { mut rows, columns, fingerprint, cuts } =
+            self.one(0)?.read_one(threads, needed, first, &mut self.within(0, on_progress))?;
+        let mut seen = vec![Seen { rows: rows.count(), fingerprint, cuts }];
+        for index in 1..self.file_count() {
+            let before = rows.count();
+            rows.in_file(self.name_of(index));
+            let file = self.one(index)?;
+            let next = file.read_one(threads, needed, |_| Ok(rows), &mut self.within(index, on_progress))?;
+            if next.columns != columns {
+                return Err(TableError::Changed { file: self.name_of(index).to_owned() });
+            }
+            rows = next.rows;
+            let (fingerprint, cuts) = (next.fingerprint, next.cuts);
+            seen.push(Seen { rows: rows.count() - before, fingerprint, cuts });
+        }
+        Ok(Whole { rows, columns, seen })
+    }
+
+    fn read_one<'r, S: Rows<'r>>(
+        &self,
+        threads: usize,
+        needed: &[Needed<'_>],
+        begin: impl FnOnce(usize) -> Result<S, TableError>,
+        on_progress: OnProgress<'_>,
     ) -> Result<Loaded<S>, TableError> {
         match self.format() {
             Format::Csv(packing) => text::read((self, packing), threads, needed, begin, on_progress),
@@ -154,27 +182,39 @@ impl Input {
 
     fn duplicate(
         &self,
+        seen: &[Seen],
         (first, second): (u64, u64),
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> TableError {
-        let file = self.name().to_owned();
-        let mut place = |row| self.place_of(row, on_progress);
+        let mut place = |row| self.place_of(seen, row, on_progress);
         match (place(first), place(second)) {
-            (Ok(first), Ok(second)) => TableError::Duplicate { file, first, second },
+            (Ok((file, first)), Ok((second_file, second))) => {
+                let second_file = Some(second_file).filter(|second_file| *second_file != file);
+                TableError::Duplicate { file, first, second, second_file }
+            }
             (Err(error), _) | (_, Err(error)) => error,
         }
     }
 
-    /// The position of a row, for an error that has only its number.
-    pub(crate) fn place_of(
+    /// The file and the position of a row, for an error that has only its number.
+    fn place_of(
         &self,
-        row: u64,
+        seen: &[Seen],
+        mut row: u64,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Place, TableError> {
-        match self.format() {
-            Format::Csv(packing) => text::line_of(self, packing, row, on_progress).map(Place::Line),
-            _ => Ok(Place::Row(row + 1)),
+    ) -> Result<(String, Place), TableError> {
+        let mut index = 0;
+        while let Some(Seen { rows, .. }) = seen[..seen.len() - 1].get(index).filter(|seen| seen.rows <= row)
+        {
+            row -= rows;
+            index += 1;
         }
+        let file = self.one_again(index)?;
+        let place = match self.format() {
+            Format::Csv(packing) => text::line_of(&file, packing, row, on_progress).map(Place::Line)?,
+            _ => Place::Row(row + 1),
+        };
+        Ok((file.name().to_owned(), place))
     }
 }
 
@@ -202,7 +242,7 @@ impl Table {
         (first, second): (u64, u64),
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> TableError {
-        self.input.duplicate((first, second), on_progress)
+        self.input.duplicate(&self.seen, (first, second), on_progress)
     }
 
     pub(crate) fn input(&self) -> &Input {
@@ -254,10 +294,9 @@ impl Table {
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), TableError> {
         let chosen = self.chosen(rows.into())?;
+        self.input.check_listing()?;
         match self.input.format() {
-            Format::Csv(packing) => {
-                text::select(&self.input, packing, chosen, (&self.seen, &self.cuts), out, on_progress)
-            }
+            Format::Csv(packing) => text::select(&self.input, packing, chosen, &self.seen, out, on_progress),
             _ => columnar::select(&self.input, chosen, &self.seen, &mut Sink::Out(Some(out)), on_progress),
         }
     }
@@ -271,6 +310,7 @@ impl Table {
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), TableError> {
         let chosen = self.chosen(rows.into())?;
+        self.input.check_listing()?;
         // Checked before the pass, whose error would be another one.
         self.schema()?;
         columnar::select(&self.input, chosen, &self.seen, &mut Sink::Taker(take), on_progress)
@@ -280,7 +320,7 @@ impl Table {
     pub fn schema(&self) -> Result<SchemaRef, TableError> {
         match self.input.format() {
             Format::Csv(_) => Err(TableError::NoBatches { file: self.input.name().to_owned() }),
-            _ => columnar::schema(&self.input, Wanted::All)
+            _ => columnar::schema_of_rows(&self.input)
                 .map(|schema| if self.added().is_empty() { schema } else { self.added().schema(&schema) }),
         }
     }
@@ -291,7 +331,6 @@ impl Table {
     /// # Errors
     /// The sum over the rows of a key is too large, or rows of a key have different payloads. The error names the rows.
     pub fn attached(&mut self, items: &Items, on_progress: OnProgress<'_>) -> Result<Attached, TableError> {
-        let file = self.name().to_owned();
         match std::mem::replace(&mut self.carried, Carried::Nothing) {
             Carried::Nothing => Ok(Attached::Nothing),
             Carried::Values(columns) => {
@@ -300,7 +339,7 @@ impl Table {
                     match summed(items, &numbers) {
                         Ok(column) => sums.push(column),
                         Err(row) => {
-                            let place = self.input().place_of(row, on_progress)?;
+                            let (file, place) = self.input().place_of(&self.seen, row, on_progress)?;
                             let column = shown(self.value_columns[part].as_bytes());
                             return Err(TableError::ValueOverflow { file, place, column });
                         }
@@ -311,9 +350,10 @@ impl Table {
             Carried::Payloads { width, text, ends } => match blocks(items, width, &text, &ends) {
                 Ok(blocks) => Ok(Attached::Payloads { blocks, width }),
                 Err((first, second)) => {
-                    let first = self.input().place_of(first, on_progress)?;
-                    let second = self.input().place_of(second, on_progress)?;
-                    Err(TableError::PayloadsDiffer { file, first, second })
+                    let (file, first) = self.input().place_of(&self.seen, first, on_progress)?;
+                    let (second_file, second) = self.input().place_of(&self.seen, second, on_progress)?;
+                    let second_file = Some(second_file).filter(|second_file| *second_file != file);
+                    Err(TableError::PayloadsDiffer { file, first, second, second_file })
                 }
             },
         }
