@@ -136,6 +136,29 @@ def test_paths_numbers_and_outputs(tmp_path: Path) -> None:
         vesica.local(tmp_path / "mine.csv", table("pandas", THEIRS), key="email:email", output=tmp_path / "mine.csv")
 
 
+def test_folders_and_patterns(tmp_path: Path) -> None:
+    write_csv(tmp_path / "expected.csv", JOINED)
+    for folder in ("mine", "theirs"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "_SUCCESS").touch()
+    for number in range(4):
+        part = {name: values[25 * number : 25 * (number + 1)] for name, values in MINE.items()}
+        write_csv(tmp_path / "mine" / f"part-{number}.csv", part)
+    for number in range(2):
+        rows = table("pyarrow", THEIRS)[40 * number : 40 * (number + 1)]
+        pyarrow.parquet.write_table(rows, tmp_path / "theirs" / f"part-{number}.parquet")
+    for mine in (tmp_path / "mine", f"{tmp_path}/mine/", tmp_path / "mine" / "part-*.csv"):
+        out = vesica.local(mine, tmp_path / "theirs", key="email:email", output=tmp_path / "out.csv")
+        assert out.read_text() == (tmp_path / "expected.csv").read_text()
+        numbers = vesica.local(mine, tmp_path / "theirs", key="email:email", row_numbers=True)
+        assert list(numbers) == JOINED["id"]
+    with pytest.raises(vesica.UsageError, match="would become one of the files"):
+        vesica.local(tmp_path / "mine", table("pandas", THEIRS), key="email:email", output=tmp_path / "mine" / "out.csv")
+    write_csv(tmp_path / "mine" / "part-4.csv", {"id": [1], "mail": ["a@example.org"]})
+    with pytest.raises(vesica.InputError, match=r"part-4\.csv: cannot be in one table with .*part-0\.csv: column 2"):
+        vesica.local(tmp_path / "mine", table("pandas", THEIRS), key="email:email", row_numbers=True)
+
+
 def test_composite_keys_and_columns_of_other_names() -> None:
     mine = pandas.DataFrame({"name": ["Ada", "Bob", "Eve"], "born": [1, 2, 3], "E:mail": ["a@x", "b@x", "e@x"]})
     theirs = polars.DataFrame({"nom": [" ADA", "bob"], "born": [1, 3], "mail": ["A@x", "e@x"]})

@@ -4,7 +4,7 @@
 //! [`KeySpec`] names the key columns, [`Rule`] makes their values canonical, and the pass takes a fingerprint
 //! of the bytes it reads. [`Table::select`] streams the input again, copies the matching rows in the input's
 //! format, and refuses an input that has changed. [`Output`] puts the result in its place only when it is
-//! complete.
+//! complete. An input may be several files, which [`Listing`] finds.
 //!
 //! A table of more rows than fit into memory goes through [`Input::load_into`] to a [`RowSink`], and the rows to
 //! select are a [`RowBitmap`].
