@@ -11,7 +11,7 @@ use crate::rows::{RowBitmap, RowSet};
 use crate::sink::RowSink;
 use crate::table::Table;
 use crate::testing::{go, input, request};
-use crate::{Dialect, Fault};
+use crate::{Attach, Attached, Dialect, Fault};
 
 /// A folder with these files.
 fn folder<'f>(files: impl IntoIterator<Item = (&'f str, &'f [u8])>) -> TempDir {
@@ -246,6 +246,33 @@ fn errors_name_the_file_and_its_line() {
         (keys.faults[0].first, keys.faults[0].file.clone()),
         (Place::Line(4), Some(at(&inspected, "2.csv")))
     );
+}
+
+#[test]
+fn what_rows_carry_is_taken_from_all_files() {
+    let folder = folder([("1.csv", &b"k,v\na,1\nb,2\n"[..]), ("2.csv", b"k,v\nc,3\na,4\n")]);
+    let [one, two] = ["1.csv", "2.csv"].map(|name| shown_path(&folder.path().join(name)));
+    for threads in [1, 2] {
+        let carrying = |attach| Request { attach, threads, ..request(&["k"]) };
+        let (mut table, items) =
+            load(folder.path(), &carrying(Attach::Values(vec!["v".to_owned()]))).unwrap();
+        let Attached::Values(sums) = table.attached(&items, &mut go).unwrap() else { panic!("no sums") };
+        let mut sums = sums[0].clone();
+        sums.sort_unstable();
+        assert_eq!(sums, [2, 3, 5]);
+        let payload = Attach::Payload { columns: vec!["v".to_owned()], bytes: 8 };
+        let (mut table, items) = load(folder.path(), &carrying(payload)).unwrap();
+        let error = table.attached(&items, &mut go).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("{one}, line 2, and {two}, line 3, have the same key and")),
+            "{error}"
+        );
+        fs::write(folder.path().join("2.csv"), "k,v\nc,3\na,x\n").unwrap();
+        let error =
+            load(folder.path(), &carrying(Attach::Values(vec!["v".to_owned()]))).map(drop).unwrap_err();
+        assert!(error.to_string().starts_with(&format!("{two}, line 3, column `v`: ")), "{error}");
+        fs::write(folder.path().join("2.csv"), "k,v\nc,3\na,4\n").unwrap();
+    }
 }
 
 #[test]
