@@ -135,7 +135,10 @@ fn matching(path: &Path, text: &str) -> Result<(Pattern, Vec<PathBuf>), TableErr
     let fixed = path.components().take_while(|part| self::pattern(Path::new(part)).is_none()).count();
     let mut files = Vec::new();
     for found in glob::glob(text).map_err(wrong)? {
-        let found = found.map_err(|error| unreadable(&error.path().to_owned(), error.into()))?;
+        let found = found.map_err(|error| {
+            let path = error.path().to_owned();
+            unreadable(&path, error.into())
+        })?;
         if !found.components().skip(fixed).any(|part| is_left_out(part.as_os_str())) {
             check(&found, path)?;
             files.push(found);

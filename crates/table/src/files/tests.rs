@@ -277,7 +277,8 @@ fn what_rows_carry_is_taken_from_all_files() {
 
 #[test]
 fn files_that_change_between_the_passes_are_refused() {
-    let changes: [(&str, fn(&Path)); 7] = [
+    type Change = fn(&Path);
+    let changes: [(&str, Change); 7] = [
         ("nothing", |_| ()),
         ("added", |folder| fs::write(folder.join("c.csv"), "k\nc\n").unwrap()),
         ("removed", |folder| fs::remove_file(folder.join("b.csv")).unwrap()),
