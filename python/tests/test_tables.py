@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import adbc_driver_sqlite.dbapi
 import duckdb
 import pandas
 import polars
@@ -114,6 +115,17 @@ def test_a_relation_of_any_connection() -> None:
         assert found.fetchall() == [(90, "p90@example.org"), (4, "p4@example.org")]
 
 
+@pytest.mark.parametrize("fetch", ["fetch_arrow", "fetch_record_batch", "fetch_arrow_table"])
+def test_a_query_by_adbc(fetch: str) -> None:
+    with adbc_driver_sqlite.dbapi.connect() as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("people", table("pyarrow", MINE), mode="create")
+        cursor.execute("select * from people order by id")
+        found = vesica.local(getattr(cursor, fetch)(), table("pandas", THEIRS), key="email:email")
+    rows = found.read_all() if isinstance(found, pyarrow.RecordBatchReader) else found
+    assert isinstance(rows, pyarrow.Table)
+    assert columns_of(rows) == JOINED
+
+
 def test_paths_numbers_and_outputs(tmp_path: Path) -> None:
     write_csv(tmp_path / "mine.csv", MINE)
     write_csv(tmp_path / "expected.csv", JOINED)
@@ -134,6 +146,31 @@ def test_paths_numbers_and_outputs(tmp_path: Path) -> None:
         vesica.local(tmp_path / "mine.csv", table("pandas", THEIRS), key="email:email")
     with pytest.raises(vesica.OutputError, match="same file as an input"):
         vesica.local(tmp_path / "mine.csv", table("pandas", THEIRS), key="email:email", output=tmp_path / "mine.csv")
+
+
+def test_folders_and_patterns(tmp_path: Path) -> None:
+    write_csv(tmp_path / "expected.csv", JOINED)
+    for folder in ("mine", "theirs"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "_SUCCESS").touch()
+    for number in range(4):
+        part = {name: values[26 * number : 26 * (number + 1)] for name, values in MINE.items()}
+        write_csv(tmp_path / "mine" / f"part-{number}.csv", part)
+    for number in range(2):
+        rows = table("pyarrow", THEIRS).slice(41 * number, 41)
+        pyarrow.parquet.write_table(rows, tmp_path / "theirs" / f"part-{number}.parquet")
+    for mine in (tmp_path / "mine", f"{tmp_path}/mine/", tmp_path / "mine" / "part-*.csv"):
+        out = vesica.local(mine, tmp_path / "theirs", key="email:email", output=tmp_path / "out.csv")
+        assert out.read_text() == (tmp_path / "expected.csv").read_text()
+        numbers = vesica.local(mine, tmp_path / "theirs", key="email:email", row_numbers=True)
+        assert list(numbers) == JOINED["id"]
+    with pytest.raises(vesica.UsageError, match="would become one of the files"):
+        vesica.local(
+            tmp_path / "mine", table("pandas", THEIRS), key="email:email", output=tmp_path / "mine" / "out.csv"
+        )
+    write_csv(tmp_path / "mine" / "part-4.csv", {"id": [1], "mail": ["a@example.org"]})
+    with pytest.raises(vesica.InputError, match=r"part-4\.csv: cannot be in one table with .*part-0\.csv: column 2"):
+        vesica.local(tmp_path / "mine", table("pandas", THEIRS), key="email:email", row_numbers=True)
 
 
 def test_composite_keys_and_columns_of_other_names() -> None:

@@ -127,7 +127,7 @@ pub(crate) struct Pubkey {
 #[derive(Args)]
 #[command(after_help = INSPECT)]
 pub(crate) struct Inspect {
-    /// The table: CSV (gzip or zstd too), Parquet or Arrow IPC; `-` is standard input
+    /// The table: CSV (gzip or zstd too), Parquet or Arrow IPC, a folder or pattern of such files, or `-` for standard input
     #[arg(long, value_name = "FILE", required_unless_present = "file")]
     input: Option<PathBuf>,
     /// The same as --input
@@ -323,7 +323,7 @@ pub(crate) struct Completions {
 #[derive(Args)]
 #[command(next_help_heading = "My table")]
 pub(crate) struct TableOptions {
-    /// My table: CSV with a header (gzip or zstd too), Parquet or Arrow IPC; `-` is standard input
+    /// My table: CSV with a header (gzip or zstd too), Parquet or Arrow IPC, a folder or pattern of such files, or `-` for standard input
     #[arg(long, value_name = "FILE", required_unless_present = "file")]
     input: Option<PathBuf>,
     /// The same as --input

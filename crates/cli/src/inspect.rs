@@ -77,7 +77,8 @@ fn causes(causes: &[Text]) -> String {
 fn text(found: &Inspection) -> String {
     let counted = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let (rows, columns) = (counted(found.rows, "row"), counted(found.columns.len() as u64, "column"));
-    let mut text = format!("{}, {rows}, {columns}\n\n", found.format.name());
+    let files = if found.files > 1 { format!("{} files, ", found.files) } else { String::new() };
+    let mut text = format!("{}, {files}{rows}, {columns}\n\n", found.format.name());
     let width = found.columns.iter().map(|column| column.name.chars().count()).max().unwrap_or(0);
     for column in &found.columns {
         let key = match (column.is_key, column.refusal) {
@@ -119,7 +120,8 @@ fn describe(keys: &Keys, text: &mut String) {
     }
     for fault in &keys.faults {
         let (rows, key, reason, first) = (fault.rows, &fault.key, fault.reason.text().shell(), fault.first);
-        line(text, &format!("{rows:>16}  {key}: {reason}; first in {first}"));
+        let file = fault.file.as_ref().map(|file| format!("{file}, ")).unwrap_or_default();
+        line(text, &format!("{rows:>16}  {key}: {reason}; first in {file}{first}"));
     }
     if !keys.hints.is_empty() {
         line(text, "\nvalid keys that hardly anybody means:");

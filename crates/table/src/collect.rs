@@ -65,6 +65,12 @@ pub(crate) trait Rows<'r> {
         None
     }
 
+    /// The rows that come next are in that file.
+    fn in_file(&mut self, file: &'r str);
+
+    /// How many rows it has taken.
+    fn count(&self) -> u64;
+
     /// Takes the next `count` rows. `place` and `value` also take the number of the row among them.
     fn rows<'v>(
         &mut self,
@@ -119,6 +125,14 @@ impl<'r> Parted<'r> for Loading<'r> {
 impl<'r> Rows<'r> for Loading<'r> {
     fn parted(&mut self) -> Option<&mut dyn Parted<'r>> {
         Some(self)
+    }
+
+    fn in_file(&mut self, file: &'r str) {
+        self.file = file;
+    }
+
+    fn count(&self) -> u64 {
+        self.collector.report().rows
     }
 
     #[inline]

@@ -11,12 +11,13 @@ use crate::error::{Place, TableError};
 use crate::format::Format;
 use crate::header::{self, Needed, Purpose};
 use crate::input::{Fingerprint, Input, OnProgress, Progress};
-use crate::request::{Chosen, Loaded};
-use crate::rows::MatchedRow;
+use crate::request::{Chosen, Loaded, Seen};
+use crate::rows::{Ascending, MatchedRow};
 use crate::rule::Rule;
 use crate::shown::shown;
 use crate::table::Cuts;
 use ::parquet::errors::ParquetError;
+use ::parquet::schema::types::TypePtr;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 
@@ -195,8 +196,41 @@ pub(crate) fn schema(input: &Input, wanted: Wanted<'_>) -> Result<SchemaRef, Tab
     Ok(Scan::open(input, wanted, &mut go)?.schema.clone())
 }
 
+/// The schema of the rows that leave a table of one file or several.
+pub(crate) fn schema_of_rows(input: &Input) -> Result<SchemaRef, TableError> {
+    parquet::settle_units(input, &mut |_| std::ops::ControlFlow::Continue(()))?;
+    schema(&*input.one_again(0)?, Wanted::All)
+}
+
+/// What the files of a table have in common.
+pub(crate) struct Layout {
+    pub(crate) schema: SchemaRef,
+    /// The types of the columns as Parquet stores them; empty for other formats.
+    pub(crate) stored: Vec<TypePtr>,
+    /// How many rows there are; 0 if unknown.
+    pub(crate) rows: usize,
+}
+
+pub(crate) fn layout(input: &Input) -> Result<Layout, TableError> {
+    let mut go = |_| std::ops::ControlFlow::Continue(());
+    let scan = Scan::open(input, Wanted::Names, &mut go)?;
+    let stored = match &scan.source {
+        Source::Parquet(groups) => groups.stored(),
+        _ => Vec::new(),
+    };
+    Ok(Layout { schema: scan.schema.clone(), stored, rows: scan.rows_hint() })
+}
+
+/// A column whose values are entries of a dictionary, or have such parts.
+pub(crate) fn dictionary(schema: &SchemaRef) -> Option<&str> {
+    let is_dictionary = |field: &&arrow_schema::Field| matches!(field.data_type(), DataType::Dictionary(..));
+    schema.flattened_fields().into_iter().find(is_dictionary).map(|field| field.name().as_str())
+}
+
 /// Checks that the rows can be copied to an output: reads a first batch with all columns, and writes it to nowhere.
 pub(crate) fn check_rows(input: &Input, on_progress: OnProgress<'_>) -> Result<(), TableError> {
+    parquet::settle_units(input, on_progress)?;
+    let input = &*input.one(0)?;
     let mut nowhere = std::io::sink();
     let mut sink = Sink::Out(Some(&mut nowhere));
     let mut scan = Scan::open(input, Wanted::Stored, on_progress)?;
@@ -305,14 +339,39 @@ fn usable(input: &Input, needed: Needed<'_>, field: &Field) -> Result<(), TableE
     }
 }
 
-/// The second pass: hands the matching rows to `sink`, in batches.
+/// The second pass: hands the matching rows to `sink`, in batches, file after file.
 pub(crate) fn select(
     input: &Input,
     chosen: Chosen<'_>,
-    seen: &Fingerprint,
+    seen: &[Seen],
     sink: &mut Sink<'_>,
     on_progress: OnProgress<'_>,
 ) -> Result<(), TableError> {
+    if input.files().is_some() {
+        parquet::settle_units(input, on_progress)?;
+        // The first file may have no rows, and then does not say how they are compressed.
+        let model = input.one_again(seen.iter().position(|seen| seen.rows > 0).unwrap_or(0))?;
+        sink.begin(&model, &schema(&model, Wanted::Stored)?, &chosen.added, chosen.threads)?;
+    }
+    let (mut rows, mut first) = (chosen.ascending(), 0);
+    for (index, seen) in seen.iter().enumerate() {
+        let file = input.one_again(index)?;
+        select_one(&file, (&chosen, &mut rows), first, seen, sink, &mut input.within(index, on_progress))?;
+        first += seen.rows;
+    }
+    sink.finish()
+}
+
+/// The second pass over a file that begins with row `first`.
+fn select_one(
+    input: &Input,
+    (chosen, rows): (&Chosen<'_>, &mut Ascending<'_>),
+    first: u64,
+    seen: &Seen,
+    sink: &mut Sink<'_>,
+    on_progress: OnProgress<'_>,
+) -> Result<(), TableError> {
+    let (end, seen) = (first + seen.rows, &seen.fingerprint);
     let changed = || TableError::Changed { file: input.name().to_owned() };
     // Columns other than keys are decoded for the first time now. If the file is unchanged, an error there is
     // damage.
@@ -326,7 +385,8 @@ pub(crate) fn select(
     let columns = if let Sink::Taker(_) = sink { Wanted::All } else { Wanted::Stored };
     let mut scan = Scan::open(input, columns, on_progress).map_err(or_changed)?;
     sink.begin(input, scan.schema(), &chosen.added, chosen.threads)?;
-    let (mut rows, mut wanted) = (chosen.ascending(), Vec::new());
+    scan.row = first;
+    let mut wanted = Vec::new();
     loop {
         scan.skip_to(rows.peek()).map_err(or_changed)?;
         let Some((first, batch)) = scan.next().map_err(or_changed)? else { break };
@@ -350,10 +410,10 @@ pub(crate) fn select(
         Source::Parquet(_) => parquet::unchanged(input, seen)?,
         _ => scan.fingerprint()? == *seen,
     };
-    if rows.peek().is_some() || !same {
+    if rows.peek().is_some_and(|row| row < end) || !same {
         return Err(changed());
     }
-    sink.finish()
+    Ok(())
 }
 
 /// Writes a batch of matching rows, with what the output has beside them.
@@ -448,5 +508,7 @@ impl From<&ArrowError> for What {
 mod bytes_tests;
 #[cfg(test)]
 mod copy_tests;
+#[cfg(test)]
+mod several_tests;
 #[cfg(test)]
 mod tests;

@@ -11,19 +11,19 @@ use crate::table::Table;
 /// Bytes that one read takes.
 const BATCH: usize = 1 << 20;
 
-/// The digest of an input's bytes, and the times of its file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The digest of an input's bytes, and the times of its files.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InputDigest {
     /// How many bytes there are.
     pub bytes: u64,
     /// The BLAKE3 digest of the bytes.
     pub blake3: [u8; 32],
-    stamp: Stamp,
+    stamps: Vec<Stamp>,
 }
 
 impl Input {
-    /// Reads all bytes and computes their digest; returns nothing for batches in memory. Calls `on_progress`
-    /// for each MiB; `Break` ends the pass with [`TableError::Cancelled`].
+    /// Reads all bytes and computes their digest; returns nothing for batches in memory. The bytes of several files come one
+    /// after the other. Calls `on_progress` for each MiB; `Break` ends the pass with [`TableError::Cancelled`].
     pub fn digest(
         &self,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -31,35 +31,41 @@ impl Input {
         if self.format() == Format::Batches {
             return Ok(None);
         }
-        let failed = |source| self.read_error(source);
-        let stamp = self.stamp()?;
-        let (mut file, length) = self.file().map_err(failed)?;
-        file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let (mut hasher, mut piece) = (blake3::Hasher::new(), vec![0; BATCH]);
-        loop {
-            let done = hasher.count();
-            if on_progress(Progress { done, total: length.max(done) }).is_break() {
-                return Err(TableError::Cancelled);
+        let mut stamps = Vec::new();
+        for input in self.each() {
+            let input = input?;
+            let failed = |source| input.read_error(source);
+            stamps.push(input.stamp()?);
+            let (mut file, _) = input.file().map_err(failed)?;
+            file.seek(SeekFrom::Start(0)).map_err(failed)?;
+            loop {
+                let done = hasher.count();
+                if on_progress(Progress { done, total: self.length().max(done) }).is_break() {
+                    return Err(TableError::Cancelled);
+                }
+                match file.read(&mut piece) {
+                    Ok(0) => break,
+                    Ok(count) => hasher.update(&piece[..count]),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => return Err(failed(error)),
+                };
             }
-            match file.read(&mut piece) {
-                Ok(0) => break,
-                Ok(count) => hasher.update(&piece[..count]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(failed(error)),
-            };
         }
-        Ok(Some(InputDigest { bytes: hasher.count(), blake3: hasher.finalize().into(), stamp }))
+        Ok(Some(InputDigest { bytes: hasher.count(), blake3: hasher.finalize().into(), stamps }))
     }
 }
 
 impl Table {
-    /// Checks that the table was read from the bytes of that digest: its file has not been touched since.
+    /// Checks that the table was read from the bytes of that digest: its files have not been touched since.
     pub fn is_of(&self, digest: &InputDigest) -> Result<(), TableError> {
-        if self.input().stamp()? == digest.stamp {
-            Ok(())
-        } else {
-            Err(TableError::Changed { file: self.name().to_owned() })
+        for (index, stamp) in digest.stamps.iter().enumerate() {
+            let file = self.input().one_again(index)?;
+            if file.stamp()? != *stamp {
+                return Err(TableError::Changed { file: file.name().to_owned() });
+            }
         }
+        Ok(())
     }
 }
 

@@ -42,8 +42,11 @@ pub enum Place {
 }
 
 impl Place {
-    /// Two positions of one table, in words.
-    fn pair(self, other: Place) -> String {
+    /// Two positions of one table, in words; the second may be in another file.
+    fn pair(self, other: Place, file: Option<&str>) -> String {
+        if let Some(file) = file {
+            return format!("{self}, and {file}, {other},");
+        }
         match (self, other) {
             (Place::Line(first), Place::Line(second)) => format!("lines {first} and {second}"),
             (Place::Row(first), Place::Row(second)) => format!("rows {first} and {second}"),
@@ -288,11 +291,25 @@ pub enum TableError {
         /// What the system says.
         source: io::Error,
     },
-    /// The input is a directory.
-    #[error("{file}: is a directory")]
-    Directory {
+    /// A folder or a pattern whose files are not one table.
+    #[error("{file}: {what}")]
+    NotOneTable {
         /// The input.
         file: String,
+        /// Why not, and what to do.
+        what: String,
+    },
+    /// Two files of a folder or pattern that cannot be in one table.
+    #[error(
+        "{second}: cannot be in one table with {first}: {what}; give every file the same columns and format"
+    )]
+    Unlike {
+        /// The first file.
+        first: String,
+        /// The file that differs.
+        second: String,
+        /// In what, without values.
+        what: String,
     },
     /// A stream could not be kept for the second pass.
     #[error("{file}: cannot be kept in a temporary file (is there room in TMPDIR?): {source}")]
@@ -404,6 +421,8 @@ pub enum TableError {
         first: Place,
         /// A later one.
         second: Place,
+        /// The file of the later one, if it is another.
+        second_file: Option<String>,
     },
     /// The partner's payload has characters that the encoding of my table lacks.
     #[error(
@@ -515,6 +534,8 @@ pub enum TableError {
         first: Place,
         /// The row that repeats its key.
         second: Place,
+        /// The file of that row, if it is another.
+        second_file: Option<String>,
     },
     /// More rows than one run can number.
     #[error("{file}: has more than {} rows, or keys where rows have several", u32::MAX)]

@@ -17,6 +17,7 @@ use vesica_text::Text;
 use crate::dialect::{Delimiter, Dialect};
 use crate::error::TableError;
 use crate::file_id::FileId;
+use crate::files::{Files, Listing};
 use crate::format::{self, Format, Guess};
 use crate::shown::shown_path;
 use crate::sniff;
@@ -38,8 +39,9 @@ pub(crate) type Units = BTreeMap<usize, Option<TimeUnit>>;
 
 /// A table that is open and can be read twice.
 ///
-/// A regular file is read in place. Everything else (standard input, a pipe, batches that come one after the
-/// other) is first copied to an unlinked temporary file that only this user can read.
+/// A regular file is read in place, and so are the files of a folder or pattern, which are one table. Everything else
+/// (standard input, a pipe, batches that come one after the other) is first copied to an unlinked temporary file that only
+/// this user can read.
 #[derive(Debug)]
 pub struct Input {
     source: Source,
@@ -53,8 +55,9 @@ pub struct Input {
     int96: OnceLock<Units>,
 }
 
-enum Source {
+pub(crate) enum Source {
     File { file: File, length: u64 },
+    Files(Box<Files>),
     Batches { schema: SchemaRef, batches: Vec<RecordBatch> },
 }
 
@@ -65,6 +68,7 @@ impl std::fmt::Debug for Source {
             Source::File { length, .. } => {
                 f.debug_struct("File").field("length", length).finish_non_exhaustive()
             }
+            Source::Files(files) => files.fmt(f),
             Source::Batches { batches, .. } => {
                 f.debug_struct("Batches").field("batches", &batches.len()).finish_non_exhaustive()
             }
@@ -73,7 +77,8 @@ impl std::fmt::Debug for Source {
 }
 
 impl Input {
-    /// Opens a path; `-` is standard input.
+    /// Opens a path; `-` is standard input. A folder, or a pattern such as `part-*.csv` where no file has that name, is the
+    /// table of its files, in the order of their names' bytes.
     pub fn open(path: &Path) -> Result<Input, TableError> {
         Input::open_with(path, &mut |_| ControlFlow::Continue(()))
     }
@@ -90,13 +95,22 @@ impl Input {
         if path.as_os_str() == "-" {
             return Input::standard_input(on_progress);
         }
+        if let Some(listing) = Listing::of(path)? {
+            return Input::of_files(listing);
+        }
+        Input::open_one(path, on_progress)
+    }
+
+    /// Opens one of several files.
+    pub(crate) fn open_file(path: &Path) -> Result<Input, TableError> {
+        Input::open_one(path, &mut |_| ControlFlow::Continue(()))
+    }
+
+    fn open_one(path: &Path, on_progress: OnProgress<'_>) -> Result<Input, TableError> {
         let name = shown_path(path);
         let failed = |source| TableError::Open { file: name.clone(), source };
         let file = open(path).map_err(|source| no_file(&name, &source).unwrap_or_else(|| failed(source)))?;
         let metadata = file.metadata().map_err(failed)?;
-        if metadata.is_dir() {
-            return Err(TableError::Directory { file: name });
-        }
         let id = FileId::of_file(&file, path).map_err(failed)?;
         if metadata.is_file() {
             Input::new(file, name.clone(), Some(id))
@@ -121,6 +135,13 @@ impl Input {
         }
         let input = Input { dialect, ..self };
         match (input.format, input.dialect.delimiter) {
+            // The first of several files tells that of all.
+            (Format::Csv(_), Some(Delimiter::AUTO)) if input.files().is_some() => {
+                let first = input.one(0)?;
+                let (dialect, found) = (first.dialect().clone(), first.found().cloned());
+                drop(first);
+                Ok(Input { dialect, found, ..input })
+            }
             (Format::Csv(packing), Some(Delimiter::AUTO)) => {
                 let (delimiter, found) = sniff::delimiter(&input, packing)?;
                 let dialect = Dialect { delimiter, ..input.dialect };
@@ -195,15 +216,7 @@ impl Input {
             });
         }
         let source = Source::Batches { schema, batches };
-        Ok(Input {
-            source,
-            name: name.to_owned(),
-            id: None,
-            format: Format::Batches,
-            dialect: Dialect::default(),
-            found: None,
-            int96: OnceLock::new(),
-        })
+        Ok(Input::of_source(source, name.to_owned(), None, Format::Batches))
     }
 
     /// Record batches that come one after the other and only once. They are kept in an unlinked temporary
@@ -246,15 +259,24 @@ impl Input {
             .and_then(|_| Ok((format::guess(Path::new(&name), &mut &file)?, file.metadata()?.len())));
         let (guess, length) = guess.map_err(|source| TableError::Read { file: name.clone(), source })?;
         match guess {
-            Guess::Readable(format) => {
-                let source = Source::File { file, length };
-                let (dialect, int96) = (Dialect::default(), OnceLock::new());
-                Ok(Input { source, name, id, format, dialect, found: None, int96 })
-            }
+            Guess::Readable(format) => Ok(Input::of_source(Source::File { file, length }, name, id, format)),
             Guess::NotAvailable(found) => Err(TableError::Format { file: name, found }),
             Guess::WrongEncoding(found) => Err(TableError::Encoding { file: name, found }),
             Guess::Misnamed(format) => Err(TableError::Misnamed { file: name, format }),
         }
+    }
+
+    pub(crate) fn of_source(source: Source, name: String, id: Option<FileId>, format: Format) -> Input {
+        Input { source, name, id, format, dialect: Dialect::default(), found: None, int96: OnceLock::new() }
+    }
+
+    pub(crate) fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// This input with what a pass over its time stamps of INT96 has found.
+    pub(crate) fn with_int96(self, int96: &OnceLock<Units>) -> Input {
+        Input { int96: int96.clone(), ..self }
     }
 
     /// The name of this input in errors.
@@ -262,7 +284,7 @@ impl Input {
         &self.name
     }
 
-    /// The file behind it, which no output may replace; none for a pipe.
+    /// The file behind it, which no output may replace; none for a pipe, and for several files.
     pub fn id(&self) -> Option<&FileId> {
         self.id.as_ref()
     }
@@ -272,9 +294,11 @@ impl Input {
         self.format
     }
 
-    pub(crate) fn length(&self) -> u64 {
+    /// The bytes of its file or files when it was opened, 0 for batches in memory.
+    pub fn length(&self) -> u64 {
         match &self.source {
             Source::File { length, .. } => *length,
+            Source::Files(files) => files.length(),
             Source::Batches { .. } => 0,
         }
     }
@@ -283,15 +307,15 @@ impl Input {
     pub(crate) fn file(&self) -> io::Result<(File, u64)> {
         match &self.source {
             Source::File { file, .. } => Ok((file.try_clone()?, file.metadata()?.len())),
-            Source::Batches { .. } => Err(io::ErrorKind::Unsupported.into()),
+            Source::Files(_) | Source::Batches { .. } => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 
-    /// The batches in memory; none for a file.
+    /// The batches in memory; none for files.
     pub(crate) fn batches(&self) -> (SchemaRef, &[RecordBatch]) {
         match &self.source {
             Source::Batches { schema, batches } => (schema.clone(), batches),
-            Source::File { .. } => (SchemaRef::new(arrow_schema::Schema::empty()), &[]),
+            Source::File { .. } | Source::Files(_) => (SchemaRef::new(arrow_schema::Schema::empty()), &[]),
         }
     }
 
@@ -325,8 +349,6 @@ fn no_file(name: &str, error: &io::Error) -> Option<TableError> {
         return None;
     } else if name.contains("://") {
         "an address cannot be read; download it first, or pipe the download to `-`, standard input"
-    } else if name.contains(['*', '?', '[']) {
-        "a pattern cannot be read, because a table is one file; join the files first"
     } else {
         return None;
     };

@@ -11,7 +11,6 @@ use vesica_text::{Text, text};
 use crate::collect::{Collector, RowFault, Rows};
 use crate::columnar::text::is_uuid;
 use crate::columnar::{self, Wanted};
-use crate::csv::LeftOut;
 use crate::error::{Invalid, Place, TableError};
 use crate::format::Format;
 use crate::header::{self, Needed};
@@ -20,7 +19,7 @@ use crate::input::{Input, Progress};
 use crate::key::KeySpec;
 use crate::match_rules::{MatchRule, MatchRules};
 use crate::profile::ColumnProfile;
-use crate::request::{Loaded, OnFault, Request, RuleReport};
+use crate::request::{OnFault, Request, RuleReport, Seen, Whole};
 use crate::rule::invisible::is_invisible;
 use crate::rule::{Part, Value};
 use crate::shown::shown;
@@ -38,8 +37,10 @@ pub struct Inspection {
     pub format: Format,
     /// Its columns, in order.
     pub columns: Vec<Column>,
-    /// How many rows it has, the header not counted.
+    /// How many rows it has, headers not counted.
     pub rows: u64,
+    /// How many files it is.
+    pub files: usize,
     /// Its keys, if the request has key columns.
     pub keys: Option<Keys>,
     /// What is probably wrong with its header, in words, and what to do.
@@ -96,6 +97,8 @@ pub struct KeyFault {
     pub rows: u64,
     /// The first such row.
     pub first: Place,
+    /// The file of that row, if the table is several.
+    pub file: Option<String>,
 }
 
 /// Keys that are valid and hardly what anybody means.
@@ -134,7 +137,9 @@ impl Input {
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Inspection, TableError> {
         let advised = |error: TableError| match (self.format(), &error) {
-            (Format::Csv(packing), TableError::Syntax { .. } | TableError::MissingColumn { .. }) => {
+            (Format::Csv(packing), TableError::Syntax { .. } | TableError::MissingColumn { .. })
+                if self.file_count() == 1 =>
+            {
                 match sniff::advice(self, packing, Some(&error)) {
                     Some(advice) => TableError::Advised { error: Box::new(error), advice },
                     None => error,
@@ -150,22 +155,23 @@ impl Input {
         keys: Option<&MatchRules>,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Inspection, TableError> {
-        let notes = |left_out: LeftOut| {
+        let notes = |seen: &[Seen]| {
             let folded = match self.format() {
-                Format::Csv(packing) => sniff::folded(self, packing),
+                Format::Csv(packing) => self.one(0).ok().and_then(|file| sniff::folded(&file, packing)),
                 _ => None,
             };
-            self.found().cloned().into_iter().chain(left_out.told()).chain(folded).collect()
+            self.found().cloned().into_iter().chain(self.left_out(seen)).chain(folded).collect()
         };
         let Some(keys) = keys else {
-            let Loaded { rows: Counting(rows), columns, left_out, .. } =
+            let Whole { rows: Counting(rows), columns, seen } =
                 self.read(1, &[], |_| Ok(Counting(0)), on_progress)?;
             return Ok(Inspection {
                 format: self.format(),
                 hint: self.hint(&columns),
                 columns: self.typed(&columns, None)?,
                 rows,
-                notes: notes(left_out),
+                notes: notes(&seen),
+                files: self.file_count(),
                 keys: None,
             });
         };
@@ -183,17 +189,19 @@ impl Input {
                 samples: Vec::new(),
             })
         };
-        let Loaded { rows, columns, left_out, .. } =
+        let Whole { rows, columns, seen } =
             self.read(1, &keys.columns().map(Needed::key).collect::<Vec<_>>(), begin, on_progress)?;
         let Inspecting { collector, faults, hints, profiles, samples, .. } = rows;
         let of_rules = collector.of_rules();
         let (_, report) = collector.finish(&request)?;
         let name = |part| request.keys.columns().nth(part).map(ToString::to_string);
-        let faults = faults.into_iter().map(|((part, _), (reason, rows, first))| KeyFault {
+        let several = self.file_count() > 1;
+        let faults = faults.into_iter().map(|((part, _), (reason, rows, first, file))| KeyFault {
             key: name(part).unwrap_or_default(),
             reason,
             rows,
             first,
+            file: several.then(|| file.to_owned()),
         });
         let rules = keys.iter().map(ToString::to_string).zip(of_rules);
         let hints = KeyHint::of(&request.keys, hints);
@@ -218,7 +226,8 @@ impl Input {
             hint: self.hint(&columns),
             columns: self.typed(&columns, Some(keys))?,
             rows: report.rows,
-            notes: notes(left_out),
+            notes: notes(&seen),
+            files: self.file_count(),
             keys: Some(found),
         })
     }
@@ -252,7 +261,7 @@ impl Input {
             };
             return Ok(names.iter().map(text).collect());
         }
-        let schema = columnar::schema(self, Wanted::Names)?;
+        let schema = columnar::schema(&*self.one(0)?, Wanted::Names)?;
         let column = |field: &arrow_schema::FieldRef| Column {
             name: shown(field.name().as_bytes()),
             data_type: if is_uuid(field) { "UUID".to_owned() } else { field.data_type().to_string() },
@@ -267,6 +276,12 @@ impl Input {
 struct Counting(u64);
 
 impl Rows<'_> for Counting {
+    fn in_file(&mut self, _file: &str) {}
+
+    fn count(&self) -> u64 {
+        self.0
+    }
+
     fn row<'v>(
         &mut self,
         _place: impl FnOnce() -> Place,
@@ -282,15 +297,23 @@ struct Inspecting<'r> {
     file: &'r str,
     request: &'r Request,
     collector: Collector,
-    /// By key column and reason in words: the reason, how many rows, and the first of them.
-    faults: BTreeMap<(usize, String), (Invalid, u64, Place)>,
+    /// By key column and reason in words: the reason, how many rows, and the first of them with its file.
+    faults: BTreeMap<(usize, String), (Invalid, u64, Place, &'r str)>,
     /// By key column.
     hints: Vec<Hints>,
     profiles: Vec<ColumnProfile>,
     samples: Vec<Vec<String>>,
 }
 
-impl Rows<'_> for Inspecting<'_> {
+impl<'r> Rows<'r> for Inspecting<'r> {
+    fn in_file(&mut self, file: &'r str) {
+        self.file = file;
+    }
+
+    fn count(&self) -> u64 {
+        self.collector.report().rows
+    }
+
     fn row<'v>(
         &mut self,
         place: impl FnOnce() -> Place,
@@ -311,7 +334,7 @@ impl Rows<'_> for Inspecting<'_> {
             Err(RowFault::Invalid { part, reason }) => {
                 let kind = (part, reason.to_string());
                 if self.faults.len() < KINDS || self.faults.contains_key(&kind) {
-                    self.faults.entry(kind).or_insert_with(|| (reason, 0, place())).1 += 1;
+                    self.faults.entry(kind).or_insert_with(|| (reason, 0, place(), self.file)).1 += 1;
                 }
             }
             Err(fault) => return Err(fault.explain(self.file, place(), self.request)),

@@ -4,7 +4,7 @@
 //! [`KeySpec`] names the key columns, [`Rule`] makes their values canonical, and the pass takes a fingerprint
 //! of the bytes it reads. [`Table::select`] streams the input again, copies the matching rows in the input's
 //! format, and refuses an input that has changed. [`Output`] puts the result in its place only when it is
-//! complete.
+//! complete. An input may be several files, which [`Listing`] finds.
 //!
 //! A table of more rows than fit into memory goes through [`Input::load_into`] to a [`RowSink`], and the rows to
 //! select are a [`RowBitmap`].
@@ -40,6 +40,7 @@ mod dialect;
 mod digest;
 mod error;
 mod file_id;
+mod files;
 mod format;
 mod header;
 mod hints;
@@ -70,6 +71,7 @@ pub use dialect::{Charset, Delimiter, Dialect, Quote, Ragged, Sign, StrayQuotes}
 pub use digest::InputDigest;
 pub use error::{BadValue, Fault, Invalid, OutputFault, PayloadFault, Place, Syntax, TableError};
 pub use file_id::FileId;
+pub use files::Listing;
 pub use format::Format;
 pub use hints::{Hints, Look};
 pub use input::{Input, Progress};

@@ -112,11 +112,29 @@ impl<'a> Chosen<'a> {
     }
 }
 
-/// The result of a first pass.
+/// The result of a first pass over a file.
 pub(crate) struct Loaded<S> {
     pub(crate) rows: S,
     pub(crate) columns: Vec<String>,
     pub(crate) fingerprint: Fingerprint,
+    pub(crate) cuts: Cuts,
+    /// Rows of a text that were left out for their number of fields.
+    pub(crate) left_out: LeftOut,
+}
+
+/// The result of a first pass over all files of a table.
+pub(crate) struct Whole<S> {
+    pub(crate) rows: S,
+    pub(crate) columns: Vec<String>,
+    pub(crate) seen: Vec<Seen>,
+}
+
+/// What a first pass has seen of a file.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) rows: u64,
+    pub(crate) fingerprint: Fingerprint,
+    /// Where a text file was cut for the threads.
     pub(crate) cuts: Cuts,
     /// Rows of a text that were left out for their number of fields.
     pub(crate) left_out: LeftOut,

@@ -85,6 +85,14 @@ impl<'r> Rows<'r> for Digested<'r> {
         Some(self)
     }
 
+    fn in_file(&mut self, file: &'r str) {
+        self.loading.in_file(file);
+    }
+
+    fn count(&self) -> u64 {
+        self.loading.count()
+    }
+
     #[inline]
     fn row<'v>(
         &mut self,

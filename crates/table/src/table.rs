@@ -6,28 +6,27 @@ use std::ops::ControlFlow;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use vesica_encode::items::{Items, ItemsError};
-use vesica_text::Text;
+use vesica_text::{Text, text as said};
 
 use crate::added::Added;
 use crate::attach::{Attached, Carried, blocks, summed};
 use crate::collect::{Collector, Loading, Rows};
-use crate::columnar::{self, Sink, Wanted};
-use crate::csv::LeftOut;
+use crate::columnar::{self, Sink};
 use crate::error::{Place, TableError};
 use crate::format::Format;
 use crate::header::Needed;
 use crate::hints::Hints;
-use crate::input::{Fingerprint, Input, OnProgress, Progress};
+use crate::input::{Input, OnProgress, Progress};
 use crate::inspect::KeyHint;
 use crate::payload::PayloadRows;
-use crate::request::{Chosen, Loaded, Request, RuleReport, TableReport};
+use crate::request::{Chosen, Loaded, Request, RuleReport, Seen, TableReport, Whole};
 use crate::rows::RowSet;
 use crate::shown::shown;
 use crate::sink::{self, Digested, RowSink};
 
 mod text;
 
-pub(crate) use text::Cuts;
+pub(crate) use text::{Cuts, Writing, writing};
 
 /// An input that has been read once and can give its rows.
 #[derive(Debug)]
@@ -35,13 +34,10 @@ pub struct Table {
     input: Input,
     columns: Vec<String>,
     report: TableReport,
-    seen: Fingerprint,
+    /// What the first pass saw of each file.
+    seen: Vec<Seen>,
     /// Threads that may work on it.
     threads: usize,
-    /// Where the first pass cut a text file for its threads.
-    cuts: Cuts,
-    /// Rows of a text that are left out for their number of fields.
-    left_out: LeftOut,
     /// What the rows carry, until [`Table::attached`] takes it.
     carried: Carried,
     /// The names of the columns that it is from.
@@ -86,7 +82,7 @@ impl Input {
                 carried,
             })
         };
-        let Loaded { rows, columns, fingerprint, cuts, left_out } =
+        let Whole { rows, columns, seen } =
             self.read(request.threads, &request.needed(), begin, on_progress)?;
         let Loading { collector, carried, .. } = rows;
         let of_rules = (collector.of_rules(), collector.hints());
@@ -94,12 +90,12 @@ impl Input {
             Ok(finished) => finished,
             Err(ItemsError::Duplicate { first, second }) => {
                 let rows = [first, second].map(|key| key / request.keys.count() as u64);
-                return Err(self.duplicate(rows, on_progress));
+                return Err(self.duplicate(&seen, rows, on_progress));
             }
             Err(error) => return Err(error.into()),
         };
         let value_columns = request.attach.needed().map(|needed| needed.name.to_owned()).collect();
-        let table = self.read_by(request, (report, of_rules), (columns, fingerprint, cuts, left_out));
+        let table = self.read_by(request, (report, of_rules), (columns, seen));
         Ok((Table { carried, value_columns, ..table }, items))
     }
 
@@ -121,12 +117,12 @@ impl Input {
         let threads = request.threads.min(sink::MOST_THREADS);
         let read =
             self.read(threads, &keys, |hint| Digested::new(loading(hint)?, sink, hint), on_progress)?;
-        let Loaded { rows, columns, fingerprint, cuts, left_out } = read;
+        let Whole { rows, columns, seen } = read;
         let collector = rows.finish()?.collector;
         Ok(self.read_by(
             request,
             (collector.report(), (collector.of_rules(), collector.hints())),
-            (columns, fingerprint, cuts, left_out),
+            (columns, seen),
         ))
     }
 
@@ -135,7 +131,7 @@ impl Input {
         self,
         request: &Request,
         (report, (of_rules, hints)): (TableReport, (Vec<RuleReport>, Vec<Hints>)),
-        (columns, seen, cuts, left_out): (Vec<String>, Fingerprint, Cuts, LeftOut),
+        (columns, seen): (Vec<String>, Vec<Seen>),
     ) -> Table {
         Table {
             input: self,
@@ -143,8 +139,6 @@ impl Input {
             report,
             seen,
             threads: request.threads,
-            cuts,
-            left_out,
             carried: Carried::Nothing,
             value_columns: Vec::new(),
             rules: request.keys.iter().map(ToString::to_string).collect(),
@@ -161,19 +155,48 @@ impl Input {
         &self,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), TableError> {
+        self.alike()?;
+        self.check_one_output()?;
         match self.format() {
             Format::Csv(_) => Ok(()),
             _ => columnar::check_rows(self, on_progress),
         }
     }
 
-    /// Passes over the values of these columns in all rows.
+    /// Passes over the values of these columns in all rows, file after file.
     pub(crate) fn read<'r, S: Rows<'r>>(
-        &self,
+        &'r self,
         threads: usize,
         needed: &[Needed<'_>],
         begin: impl FnOnce(usize) -> Result<S, TableError>,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Whole<S>, TableError> {
+        let of_all = self.files().map(|_| self.alike()).transpose()?;
+        let first = |hint| begin(of_all.unwrap_or(hint));
+        let Loaded { mut rows, columns, fingerprint, cuts, left_out } =
+            self.one(0)?.read_one(threads, needed, first, &mut self.within(0, on_progress))?;
+        let mut seen = vec![Seen { rows: rows.count(), fingerprint, cuts, left_out }];
+        for index in 1..self.file_count() {
+            let before = rows.count();
+            rows.in_file(self.name_of(index));
+            let file = self.one(index)?;
+            let next = file.read_one(threads, needed, |_| Ok(rows), &mut self.within(index, on_progress))?;
+            if next.columns != columns {
+                return Err(TableError::Changed { file: self.name_of(index).to_owned() });
+            }
+            let Loaded { fingerprint, cuts, left_out, .. } = next;
+            rows = next.rows;
+            seen.push(Seen { rows: rows.count() - before, fingerprint, cuts, left_out });
+        }
+        Ok(Whole { rows, columns, seen })
+    }
+
+    fn read_one<'r, S: Rows<'r>>(
+        &self,
+        threads: usize,
+        needed: &[Needed<'_>],
+        begin: impl FnOnce(usize) -> Result<S, TableError>,
+        on_progress: OnProgress<'_>,
     ) -> Result<Loaded<S>, TableError> {
         match self.format() {
             Format::Csv(packing) => text::read((self, packing), threads, needed, begin, on_progress),
@@ -181,29 +204,51 @@ impl Input {
         }
     }
 
+    /// What is told of rows that were left out for their number of fields, for each file that has some.
+    pub(crate) fn left_out<'s>(&'s self, seen: &'s [Seen]) -> impl Iterator<Item = Text> + use<'s> {
+        let several = self.file_count() > 1;
+        let of_file = move |(index, seen): (usize, &Seen)| {
+            let told = seen.left_out.told()?;
+            Some(if several { said!("{}: {}", self.name_of(index).to_owned(), told) } else { told })
+        };
+        seen.iter().enumerate().filter_map(of_file)
+    }
+
     fn duplicate(
         &self,
+        seen: &[Seen],
         [first, second]: [u64; 2],
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> TableError {
-        let file = self.name().to_owned();
-        let mut place = |row| self.place_of(row, on_progress);
+        let mut place = |row| self.place_of(seen, row, on_progress);
         match (place(first), place(second)) {
-            (Ok(first), Ok(second)) => TableError::Duplicate { file, first, second },
+            (Ok((file, first)), Ok((second_file, second))) => {
+                let second_file = Some(second_file).filter(|second_file| *second_file != file);
+                TableError::Duplicate { file, first, second, second_file }
+            }
             (Err(error), _) | (_, Err(error)) => error,
         }
     }
 
-    /// The position of a row, for an error that has only its number.
-    pub(crate) fn place_of(
+    /// The file and the position of a row, for an error that has only its number.
+    fn place_of(
         &self,
-        row: u64,
+        seen: &[Seen],
+        mut row: u64,
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Place, TableError> {
-        match self.format() {
-            Format::Csv(packing) => text::line_of(self, packing, row, on_progress).map(Place::Line),
-            _ => Ok(Place::Row(row + 1)),
+    ) -> Result<(String, Place), TableError> {
+        let mut index = 0;
+        while let Some(Seen { rows, .. }) = seen[..seen.len() - 1].get(index).filter(|seen| seen.rows <= row)
+        {
+            row -= rows;
+            index += 1;
         }
+        let file = self.one_again(index)?;
+        let place = match self.format() {
+            Format::Csv(packing) => text::line_of(&file, packing, row, on_progress).map(Place::Line)?,
+            _ => Place::Row(row + 1),
+        };
+        Ok((file.name().to_owned(), place))
     }
 }
 
@@ -241,7 +286,8 @@ impl Table {
         (first, second): (u64, u64),
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> TableError {
-        self.input.duplicate([first, second].map(|key| self.row_of(key)), on_progress)
+        let rows = [first, second].map(|key| self.row_of(key));
+        self.input.duplicate(&self.seen, rows, on_progress)
     }
 
     /// The row of a key.
@@ -282,9 +328,9 @@ impl Table {
         Table { payload, ..self }
     }
 
-    /// What is told of rows of a text that were left out for their number of fields, if there are any.
-    pub fn left_out(&self) -> Option<Text> {
-        self.left_out.told()
+    /// What is told of rows of a text that were left out for their number of fields, file by file.
+    pub fn left_out(&self) -> impl Iterator<Item = Text> {
+        self.input.left_out(&self.seen)
     }
 
     /// The partner's columns in an output without a header: the number of each, from 1 on, and its name at the partner.
@@ -310,10 +356,9 @@ impl Table {
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), TableError> {
         let chosen = self.chosen(rows.into())?;
+        self.input.check_listing()?;
         match self.input.format() {
-            Format::Csv(packing) => {
-                text::select(&self.input, packing, chosen, (&self.seen, &self.cuts), out, on_progress)
-            }
+            Format::Csv(packing) => text::select(&self.input, packing, chosen, &self.seen, out, on_progress),
             _ => columnar::select(&self.input, chosen, &self.seen, &mut Sink::Out(Some(out)), on_progress),
         }
     }
@@ -327,6 +372,7 @@ impl Table {
         on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), TableError> {
         let chosen = self.chosen(rows.into())?;
+        self.input.check_listing()?;
         // Checked before the pass, whose error would be another one.
         self.schema()?;
         columnar::select(&self.input, chosen, &self.seen, &mut Sink::Taker(take), on_progress)
@@ -336,7 +382,7 @@ impl Table {
     pub fn schema(&self) -> Result<SchemaRef, TableError> {
         match self.input.format() {
             Format::Csv(_) => Err(TableError::NoBatches { file: self.input.name().to_owned() }),
-            _ => columnar::schema(&self.input, Wanted::All)
+            _ => columnar::schema_of_rows(&self.input)
                 .map(|schema| if self.added().is_empty() { schema } else { self.added().schema(&schema) }),
         }
     }
@@ -347,7 +393,6 @@ impl Table {
     /// # Errors
     /// The sum over the rows of a key is too large, or rows of a key have different payloads. The error names the rows.
     pub fn attached(&mut self, items: &Items, on_progress: OnProgress<'_>) -> Result<Attached, TableError> {
-        let file = self.name().to_owned();
         match std::mem::replace(&mut self.carried, Carried::Nothing) {
             Carried::Nothing => Ok(Attached::Nothing),
             Carried::Values(columns) => {
@@ -356,7 +401,7 @@ impl Table {
                     match summed(items, &numbers, self.rules.len()) {
                         Ok(column) => sums.push(column),
                         Err(row) => {
-                            let place = self.input().place_of(row, on_progress)?;
+                            let (file, place) = self.input().place_of(&self.seen, row, on_progress)?;
                             let column = shown(self.value_columns[part].as_bytes());
                             return Err(TableError::ValueOverflow { file, place, column });
                         }
@@ -368,9 +413,10 @@ impl Table {
                 match blocks(items, width, (&text, &ends), self.rules.len()) {
                     Ok(blocks) => Ok(Attached::Payloads { blocks, width }),
                     Err((first, second)) => {
-                        let first = self.input().place_of(first, on_progress)?;
-                        let second = self.input().place_of(second, on_progress)?;
-                        Err(TableError::PayloadsDiffer { file, first, second })
+                        let (file, first) = self.input().place_of(&self.seen, first, on_progress)?;
+                        let (second_file, second) = self.input().place_of(&self.seen, second, on_progress)?;
+                        let second_file = Some(second_file).filter(|second_file| *second_file != file);
+                        Err(TableError::PayloadsDiffer { file, first, second, second_file })
                     }
                 }
             }

@@ -121,7 +121,7 @@ def _arrow(table: Any, name: str) -> Any:
 
 def _is_stream(library: str, kind: str) -> bool:
     """Whether the rows can be read only once, and may be more than fit into memory."""
-    return library == "duckdb" or kind == "RecordBatchReader"
+    return library in ("duckdb", "adbc_driver_manager") or kind == "RecordBatchReader"
 
 
 def _all_there(columns: Sequence[str], names: Sequence[Any]) -> bool:

@@ -15,6 +15,7 @@ mod documents;
 mod endings;
 mod faults;
 mod floors;
+mod folders;
 mod forms;
 mod main_job;
 mod match_rules;

@@ -329,6 +329,31 @@ fn time_stamps_of_int96_that_no_number_holds_are_refused_before_a_row_is_wanted(
 }
 
 #[test]
+fn time_stamps_of_int96_of_several_files_have_one_unit() {
+    let write = |files: &[Vec<u8>]| {
+        let folder = tempfile::tempdir().unwrap();
+        for (number, bytes) in files.iter().enumerate() {
+            std::fs::write(folder.path().join(format!("part-{number}")), bytes).unwrap();
+        }
+        folder
+    };
+    // Microseconds would do for the first file.
+    let (whole, fine) = (moments(&[moment(1, 1000), moment(2, 0)]), moments(&[moment(1, 1), moment(2, 0)]));
+    let folder = write(&[whole.clone(), fine.clone()]);
+    let input = Input::open(folder.path()).unwrap();
+    input.check_rows(&mut go).unwrap();
+    let (table, _) = input.load(&request(&["id"]), &mut go).unwrap();
+    let mut out = Vec::new();
+    table.select(crate::rows::RowSet::List(&[0, 3]), &mut out, &mut go).unwrap();
+    let day = DAY_MICROS * 1000;
+    assert_eq!(stored(&out)[1].2, format!("{:?}", [day + 1000, day + 1]));
+    // One file needs nanoseconds, and another lies too far off for them.
+    let folder = write(&[fine, moments(&[moment(LAST, 0), moment(2, 0)])]);
+    let error = Input::open(folder.path()).unwrap().check_rows(&mut go).unwrap_err().to_string();
+    assert!(error.contains("column `until`") && error.contains("INT96"), "{error}");
+}
+
+#[test]
 fn a_time_stamp_is_the_same_key_as_int96_and_as_int64() {
     let obsolete = moments(&[moment(FIRST, 0), moment(LAST, 1_000_000)]);
     let micros = vec![Some(i64::from(FIRST) * DAY_MICROS), None, Some(i64::from(LAST) * DAY_MICROS + 1000)];

@@ -4,6 +4,7 @@
 //! microseconds. So a pass over all values of such a column finds the unit that holds each of them exactly. It happens before
 //! anything else is read of the column.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_schema::TimeUnit;
@@ -32,14 +33,21 @@ pub(super) fn columns(metadata: &ParquetMetaData) -> impl Iterator<Item = usize>
     leaves.filter(|(_, leaf)| leaf.physical_type() == Physical::INT96).map(|(at, _)| at)
 }
 
+/// What holds the values of each column of INT96.
+pub(super) type Holding = BTreeMap<usize, Held>;
+
+pub(super) fn units(holding: &Holding) -> Units {
+    holding.iter().map(|(leaf, held)| (*leaf, held.unit())).collect()
+}
+
 /// Reads all columns of INT96.
-pub(super) fn units(
+pub(super) fn held(
     input: &Input,
     chunks: &Chunks,
     metadata: &ParquetMetaData,
     on_progress: OnProgress<'_>,
-) -> Result<Units, TableError> {
-    let mut units = Units::new();
+) -> Result<Holding, TableError> {
+    let mut holding = Holding::new();
     for leaf in columns(metadata) {
         let mut held = Held::default();
         for group in 0..metadata.num_row_groups() {
@@ -63,9 +71,9 @@ pub(super) fn units(
                 }
             }
         }
-        units.insert(leaf, held.unit());
+        holding.insert(leaf, held);
     }
-    Ok(units)
+    Ok(holding)
 }
 
 fn open(
@@ -85,7 +93,7 @@ fn open(
 }
 
 /// Which units hold all values so far.
-struct Held {
+pub(super) struct Held {
     micros: bool,
     nanos: bool,
 }
@@ -101,6 +109,12 @@ impl Held {
         let nanos = nanos(value);
         self.micros &= nanos % 1000 == 0 && i64::try_from(nanos / 1000).is_ok();
         self.nanos &= i64::try_from(nanos).is_ok();
+    }
+
+    /// Includes the values of another file.
+    pub(super) fn and(&mut self, other: Held) {
+        self.micros &= other.micros;
+        self.nanos &= other.nanos;
     }
 
     fn unit(&self) -> Option<TimeUnit> {

@@ -22,9 +22,10 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::{SchemaDescriptor, TypePtr};
 use twox_hash::xxhash3_128::Hasher;
 
-use super::int96;
+use super::int96::{self, Holding};
 use super::{Wanted, What, damaged, guarded, layout, text};
 use crate::error::TableError;
+use crate::format::Format;
 use crate::input::{Fingerprint, Input, OnProgress, Progress, Stamp, Units};
 use crate::shown::shown;
 
@@ -112,6 +113,11 @@ impl<'a> Groups<'a> {
 
     pub(super) fn schema(&self) -> SchemaRef {
         self.schema.clone()
+    }
+
+    /// The types of the columns as they are stored.
+    pub(super) fn stored(&self) -> Vec<TypePtr> {
+        self.metadata.metadata().file_metadata().schema().get_fields().to_vec()
     }
 
     pub(super) fn rows_hint(&self) -> usize {
@@ -286,8 +292,8 @@ impl Footer {
         let units = match input.int96().get() {
             Some(units) => units.clone(),
             None => {
-                let units = int96::units(input, &self.chunks, &self.metadata, on_progress)?;
-                input.int96().get_or_init(|| units).clone()
+                let held = int96::held(input, &self.chunks, &self.metadata, on_progress)?;
+                input.int96().get_or_init(|| int96::units(&held)).clone()
             }
         };
         match obsolete().find(|leaf| units.get(leaf) == Some(&None)) {
@@ -443,6 +449,24 @@ impl ChunkReader for Chunks {
             Err(ParquetError::EOF("the file became shorter".to_owned()))
         }
     }
+}
+
+/// Finds the units that hold the time stamps of INT96 in all files of an input, if it has several.
+pub(super) fn settle_units(whole: &Input, on_progress: OnProgress<'_>) -> Result<(), TableError> {
+    if whole.format() != Format::Parquet || whole.files().is_none() || whole.int96().get().is_some() {
+        return Ok(());
+    }
+    let mut of_all = Holding::new();
+    for index in 0..whole.file_count() {
+        let input = whole.one_again(index)?;
+        let footer = Footer::open(&input)?;
+        let told = &mut whole.within(index, on_progress);
+        for (leaf, held) in int96::held(&input, &footer.chunks, &footer.metadata, told)? {
+            of_all.entry(leaf).or_default().and(held);
+        }
+    }
+    whole.int96().get_or_init(|| int96::units(&of_all));
+    Ok(())
 }
 
 /// The footer, and the units of its columns of INT96, as the rows are copied.

@@ -57,12 +57,12 @@ pub(super) fn file(format: Format, batches: &[RecordBatch]) -> Vec<u8> {
     bytes
 }
 
-fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
+pub(super) fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))
         .unwrap()
 }
 
-fn people(rows: std::ops::Range<i64>) -> RecordBatch {
+pub(super) fn people(rows: std::ops::Range<i64>) -> RecordBatch {
     let mails = rows.clone().map(|row| (row % 7 != 3).then(|| format!("User{row}@Example.org")));
     batch(vec![
         ("id", Arc::new(Int64Array::from_iter_values(rows.clone()))),
@@ -78,7 +78,7 @@ fn selected(table: &Table, items: &Items, wanted: impl Fn(u64) -> bool) -> Resul
 }
 
 /// All rows of a file, in one batch.
-fn rows(bytes: &[u8]) -> (SchemaRef, RecordBatch) {
+pub(super) fn rows(bytes: &[u8]) -> (SchemaRef, RecordBatch) {
     let input = input(bytes).unwrap();
     let mut on_progress = go;
     let mut scan = Scan::open(&input, Wanted::All, &mut on_progress).unwrap();

@@ -88,11 +88,11 @@ impl TableError {
                 let column = column.as_ref().map(|name| format!(", column `{name}`")).unwrap_or_default();
                 text!("{}, {}{}: {}", file, place.to_string(), column, reason.text())
             }
-            TableError::PayloadsDiffer { file, first, second } => text!(
+            TableError::PayloadsDiffer { file, first, second, second_file } => text!(
                 "{}, {} have the same key and different payloads; a key has one payload (`[on-duplicates first]` takes \
                  that of its first row)",
                 file,
-                first.pair(*second)
+                first.pair(*second, second_file.as_deref())
             ),
             TableError::Syntax { file, line, what } => {
                 text!("{}, line {}: {}", file, *line, what.text())
@@ -118,10 +118,10 @@ impl TableError {
                     _ => " (`[on-invalid skip]` leaves such rows out)",
                 }
             ),
-            TableError::Duplicate { file, first, second } => text!(
+            TableError::Duplicate { file, first, second, second_file } => text!(
                 "{}, {} have the same key (`[on-duplicates all]` or `[on-duplicates first]` allows this)",
                 file,
-                first.pair(*second)
+                first.pair(*second, second_file.as_deref())
             ),
             TableError::Unquotable { file } => text!(
                 "{}: is read with `[quote none]`, and the partner's columns have characters that would have to be quoted; \

@@ -13,7 +13,8 @@ use crate::error::{Place, Syntax, TableError};
 use crate::header::{self, Needed};
 use crate::input::{Fingerprint, Input, OnProgress, Pass};
 use crate::packing::{self, Decoder, Packing};
-use crate::request::{Chosen, Loaded};
+use crate::request::{Chosen, Loaded, Seen};
+use crate::rows::Ascending;
 use crate::rule::Value;
 use crate::shown::shown;
 use crate::unicode::{self, Text};
@@ -118,12 +119,62 @@ pub(super) fn line_of(
     Ok(csv.records.line())
 }
 
-/// The second pass.
+/// What the files of a table have in common.
+pub(crate) struct Writing {
+    /// The names in the first line, or numbers.
+    pub(crate) columns: Vec<Vec<u8>>,
+    pub(crate) delimiter: u8,
+    pub(crate) encoding: &'static str,
+    /// Approximately how many rows the file has.
+    pub(crate) rows_hint: usize,
+}
+
+/// How a file is written.
+pub(crate) fn writing(input: &Input, packing: Packing) -> Result<Writing, TableError> {
+    let mut go = |_| std::ops::ControlFlow::Continue(());
+    let csv = Csv::open(input, packing, &mut go)?;
+    let text = csv.records.source();
+    let encoding = text.utf16().map(Encoding::name).or(text.charset().map(Charset::name));
+    Ok(Writing {
+        columns: csv.names.clone(),
+        delimiter: csv.records.grammar().delimiter,
+        encoding: encoding.unwrap_or("UTF-8"),
+        rows_hint: csv.rows_hint(),
+    })
+}
+
+/// The second pass, over all files. The first one gives the header.
 pub(super) fn select(
     input: &Input,
     packing: Packing,
     chosen: Chosen<'_>,
-    (seen, cuts): (&Fingerprint, &Cuts),
+    seen: &[Seen],
+    out: &mut (dyn Write + Send),
+    on_progress: OnProgress<'_>,
+) -> Result<(), TableError> {
+    let (mut wanted, mut first) = (chosen.ascending(), 0);
+    for (index, seen) in seen.iter().enumerate() {
+        let file = input.one_again(index)?;
+        let begin = (first, index == 0);
+        select_one(
+            (&file, packing),
+            (chosen, &mut wanted),
+            begin,
+            seen,
+            out,
+            &mut input.within(index, on_progress),
+        )?;
+        first += seen.rows;
+    }
+    Ok(())
+}
+
+/// The second pass over a file that begins with row `first`.
+fn select_one<'r>(
+    (input, packing): (&Input, Packing),
+    (chosen, wanted): (Chosen<'r>, &mut Ascending<'r>),
+    (first, is_first): (u64, bool),
+    seen: &Seen,
     out: &mut (dyn Write + Send),
     on_progress: OnProgress<'_>,
 ) -> Result<(), TableError> {
@@ -136,13 +187,15 @@ pub(super) fn select(
     let mut csv = Csv::open(input, packing, on_progress).map_err(or_changed)?;
     let notation = Notation::of(&csv);
     let mut lines = Lines::new(BufWriter::with_capacity(1 << 20, out), notation);
-    lines.put(csv.records.preamble())?;
-    if csv.records.has_header() {
+    if is_first {
+        lines.put(csv.records.preamble())?;
+    }
+    if is_first && csv.records.has_header() {
         let names = chosen.added.names(&csv.names);
         lines.record(csv.records.verbatim(), Fit::default(), names.iter().map(String::as_str))?;
     }
-    let mut wanted = chosen.ascending();
-    let mut row = pieces::select(cuts, &mut csv, (chosen, &mut wanted), &mut lines).map_err(or_changed)?;
+    let mut row =
+        pieces::select(&seen.cuts, &mut csv, (chosen, wanted), first, &mut lines).map_err(or_changed)?;
     loop {
         if csv.records.read_block() {
             let end = row + csv.records.block_rows() as u64;
@@ -160,7 +213,7 @@ pub(super) fn select(
             break;
         }
     }
-    if csv.fingerprint().map_err(or_changed)? != *seen {
+    if csv.fingerprint().map_err(or_changed)? != seen.fingerprint {
         return Err(changed());
     }
     Ok(lines.out.flush()?)

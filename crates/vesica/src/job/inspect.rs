@@ -11,7 +11,8 @@ use vesica_text::{Audience, Text};
 use crate::words::error::{Error, RunPhase};
 use crate::words::report::SCHEMA;
 
-/// Reads the table once and describes it and its keys; `-` is standard input.
+/// Reads the table once and describes it and its keys; `-` is standard input, and a folder or pattern is the
+/// table of its files.
 pub fn inspect(
     path: &Path,
     keys: Option<&MatchRules>,
@@ -35,6 +36,7 @@ pub fn json(inspection: &Inspection) -> serde_json::Value {
     let form = Form {
         schema: SCHEMA,
         format: inspection.format.name(),
+        files: inspection.files,
         rows: inspection.rows,
         hint: inspection.hint.as_ref().map(Text::shell),
         notes: inspection.notes.iter().map(Text::shell).collect(),
@@ -60,6 +62,7 @@ pub fn json(inspection: &Inspection) -> serde_json::Value {
                     key: &fault.key,
                     reason: fault.reason.text().shell(),
                     rows: fault.rows,
+                    file: fault.file.as_deref(),
                     first: match fault.first {
                         Place::Line(line) => At::Line(line),
                         Place::Row(row) => At::Row(row),
@@ -97,6 +100,8 @@ pub fn json(inspection: &Inspection) -> serde_json::Value {
 struct Form<'a> {
     schema: u32,
     format: &'static str,
+    /// How many files the table is.
+    files: usize,
     rows: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
@@ -146,6 +151,9 @@ struct FaultForm<'a> {
     key: &'a str,
     reason: String,
     rows: u64,
+    /// The file of the first such row, if the table is several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
     first: At,
 }
 

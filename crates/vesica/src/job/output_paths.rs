@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf, is_separator};
 use std::time::{Duration, Instant};
 
 use vesica_channel::CancelToken;
-use vesica_table::{FileId, Output, Standard, TableError, shown_path, standard};
+use vesica_table::{FileId, Listing, Output, Standard, TableError, shown_path, standard};
 
 use crate::words::error::{Error, RunPhase};
 use crate::words::report::Report;
@@ -43,7 +43,7 @@ pub fn check(
             "name different files, or leave one out",
         ));
     }
-    let protected = Protected::of(protected);
+    let protected = Protected::of(protected)?;
     output.map_or(Ok(()), |path| protected.check_new(path))?;
     let [report, events] = logs;
     let report = report.map(|path| report_at(path, &protected)).transpose()?;
@@ -82,21 +82,44 @@ pub(crate) struct Protected {
     ids: Vec<FileId>,
     /// Paths at which the run itself will make one.
     new: Vec<(PathBuf, Option<FileId>)>,
+    /// Tables of several files.
+    tables: Vec<Listing>,
 }
 
 impl Protected {
-    /// The files at these paths, as they stand now.
-    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
+    /// The files at these paths, as they stand now. A folder or a pattern is a table, and stands for its files.
+    pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Self, Error> {
         // Standard input may be a file.
         let stdin = PathBuf::from("/dev/stdin");
-        let (mut ids, mut new) = (Vec::new(), Vec::new());
+        let mut protected = Protected { ids: Vec::new(), new: Vec::new(), tables: Vec::new() };
+        let mut kept = Vec::new();
         for path in paths.into_iter().map(|path| if path.as_os_str() == "-" { &stdin } else { path }) {
-            match FileId::of_path(path) {
-                Ok(id) => ids.push(id),
-                Err(_) => new.push(target(path)),
+            // Whoever opens the table reports why it is none.
+            match (Listing::of(path).ok().flatten(), FileId::of_path(path)) {
+                (Some(table), _) => {
+                    protected.ids.extend(table.files().iter().filter_map(|file| FileId::of_path(file).ok()));
+                    protected.tables.push(table);
+                }
+                (None, Ok(id)) => protected.ids.push(id),
+                (None, Err(_)) => {
+                    protected.new.push(target(path));
+                    kept.push(path);
+                }
             }
         }
-        Protected { ids, new }
+        kept.into_iter().try_for_each(|path| protected.check_tables(path))?;
+        Ok(protected)
+    }
+
+    /// Checks that no table gets this file, which is to be made.
+    fn check_tables(&self, path: &Path) -> Result<(), Error> {
+        if !self.tables.iter().any(|table| table.would_have(path)) {
+            return Ok(());
+        }
+        Err(Error::usage(
+            format!("{}: would become one of the files that are the input", shown_path(path)),
+            "name a file in another folder",
+        ))
     }
 
     /// An output that can be written to and is none of these.
@@ -106,8 +129,9 @@ impl Protected {
             .map_err(|error| Error::table(RunPhase::Prepare, &error))
     }
 
-    /// Checks that the run does not make another file at the same path.
+    /// Checks that the run does not make another file at the same path, and no table gets a file more.
     fn check_new(&self, path: &Path) -> Result<(), Error> {
+        self.check_tables(path)?;
         if !self.new.contains(&target(path)) {
             return Ok(());
         }

@@ -113,10 +113,9 @@ impl Job {
         // 1. The table is read before the partner is contacted.
         reporter.enter(RunPhase::Read, 0);
         let path = input.path().cloned();
-        let bytes = path.as_deref().and_then(|path| Some(std::fs::metadata(path).ok()?.len()));
         let as_rows = settings.result.result == ResultChoice::Rows;
         let input = open(input, dialect, (&output, file.as_ref(), as_rows), reporter)?;
-        reporter.room(file.as_ref().filter(|_| as_rows), bytes);
+        reporter.room(file.as_ref().filter(|_| as_rows), path.as_ref().map(|_| input.length()));
         let budget = on_disk::budget(&settings, &terms, (self.role, &output));
         let (table, set) =
             read((input, path.as_deref()), keys, (self.role, &settings, budget), reporter, rng)?;
@@ -182,7 +181,7 @@ impl Job {
             let remedy = "leave out `[output]`, or {agree with the partner on} `[learns both]`";
             return Err(Error::usage(message, remedy));
         }
-        let protected = Protected::of(self.table.protected.iter().chain(self.table.input.path()));
+        let protected = Protected::of(self.table.protected.iter().chain(self.table.input.path()))?;
         let file = self.table.output.path().map(|path| protected.output_at(path)).transpose()?;
         if self.settings.result.result == ResultChoice::Rows {
             let spool = file.as_ref().map_or(Ok(()), Output::check_spool);
@@ -390,7 +389,7 @@ fn read(
     if let Some(digest) = digest {
         table.is_of(&digest).map_err(failed)?;
     }
-    table.left_out().into_iter().for_each(|rows| reporter.keep(rows));
+    table.left_out().for_each(|rows| reporter.keep(rows));
     let mut items = match keys {
         Keys::InMemory(items) => items,
         Keys::OnDisk(keys) => {

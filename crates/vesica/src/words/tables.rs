@@ -26,7 +26,7 @@ pub struct TableArgs {
 
 /// Where a table is. In errors, `name` is the name of a table that is no file.
 pub enum Source {
-    /// A file; `-` is standard input.
+    /// A file, or a folder or pattern of files that are one table; `-` is standard input.
     Path(PathBuf),
     /// Record batches in memory, such as those of a data frame. They are not copied.
     Batches {

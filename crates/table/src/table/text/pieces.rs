@@ -86,14 +86,16 @@ impl<'r> Pipeline for Reading<'_, '_, 'r> {
     }
 }
 
-/// The second pass, as far as the pieces of the first one go. Returns how many rows they have.
+/// The second pass over a file that begins with row `first`, as far as the pieces of the first pass go. Returns the row
+/// behind them.
 pub(super) fn select<'r, W: Write>(
     Cuts { threads, cuts }: &Cuts,
     csv: &mut Csv<'_>,
     (chosen, wanted): (Chosen<'r>, &mut Ascending<'r>),
+    first: u64,
     lines: &mut Lines<'_, W>,
 ) -> Result<u64, TableError> {
-    let mut selecting = Selecting { csv, chosen, wanted, cuts: cuts.iter(), row: 0, lines };
+    let mut selecting = Selecting { csv, chosen, wanted, cuts: cuts.iter(), row: first, lines };
     in_order(*threads, &mut selecting)?;
     Ok(selecting.row)
 }

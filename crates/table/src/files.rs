@@ -1,0 +1,292 @@
+//! Several files that are one table: all of a folder, or all that match a pattern.
+//!
+//! Programs that export a table by several workers write it so. The rows are those of the first file, then those of the
+//! second, and so on, in the order of their names' bytes. Each file is opened when a pass comes to it, so there may be more
+//! files than a process may have open.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::ops::{ControlFlow, Deref};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use glob::Pattern;
+
+use crate::error::TableError;
+use crate::file_id::FileId;
+use crate::format::Format;
+use crate::input::{Input, OnProgress, Progress, Source};
+use crate::shown::shown_path;
+
+mod alike;
+
+/// What an input path stands for, if it is more than one file.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    path: PathBuf,
+    pattern: Option<Pattern>,
+    files: Vec<PathBuf>,
+}
+
+impl Listing {
+    /// The files of a folder, or those that match the pattern if there is no such file; none for any other path.
+    ///
+    /// Names that begin with `_` or `.` or end in `.crc` are left out: an export's notes and unfinished files.
+    ///
+    /// # Errors
+    /// There is no file, or something that is no file, or the files are those of a table format with a log, whose files are
+    /// not all current.
+    pub fn of(path: &Path) -> Result<Option<Listing>, TableError> {
+        let (pattern, mut files) = match fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => (None, in_folder(path)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match pattern(path) {
+                Some(text) => {
+                    let (pattern, files) = matching(path, text)?;
+                    (Some(pattern), files)
+                }
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        if files.is_empty() {
+            let what = match pattern {
+                None => {
+                    "has no file of a table (names that begin with `_` or `.` are left out); export into it again"
+                }
+                Some(_) => "no file has such a name (those that begin with `_` or `.` are left out)",
+            };
+            return Err(refused(path, what));
+        }
+        files.sort_unstable_by(|a, b| bytes(a).cmp(bytes(b)));
+        Ok(Some(Listing { path: path.to_owned(), pattern, files }))
+    }
+
+    /// The files, in the order of the rows.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// Whether a new file at that path would be one of them.
+    pub fn would_have(&self, path: &Path) -> bool {
+        let Some(name) = path.file_name().filter(|name| !is_left_out(name)) else { return false };
+        let folder = |path: &Path| {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            FileId::of_path(parent.unwrap_or(Path::new("."))).ok()
+        };
+        let Some(pattern) = &self.pattern else {
+            return folder(path)
+                .is_some_and(|parent| FileId::of_path(&self.path).is_ok_and(|id| id == parent));
+        };
+        let last = self.path.file_name().and_then(OsStr::to_str).and_then(|last| Pattern::new(last).ok());
+        let named_so = last.is_some_and(|last| last.matches(&name.to_string_lossy()));
+        let beside = || self.files.iter().any(|file| folder(file).is_some_and(|id| Some(id) == folder(path)));
+        pattern.matches_path(path) || named_so && beside()
+    }
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_encoded_bytes()
+}
+
+fn is_left_out(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(b"_") || name.starts_with(b".") || name.ends_with(b".crc")
+}
+
+fn refused(path: &Path, what: impl Into<String>) -> TableError {
+    TableError::NotOneTable { file: shown_path(path), what: what.into() }
+}
+
+fn unreadable(path: &Path, source: io::Error) -> TableError {
+    TableError::Open { file: shown_path(path), source }
+}
+
+/// The path as a pattern, if it looks like one.
+fn pattern(path: &Path) -> Option<&str> {
+    path.to_str().filter(|text| text.contains(['*', '?', '[']) && !text.contains("://"))
+}
+
+fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|source| unreadable(folder, source))? {
+        let name = entry.map_err(|source| unreadable(folder, source))?.file_name();
+        let log = [("_delta_log", "Delta"), (".hoodie", "Hudi")].into_iter().find(|(log, _)| name == *log);
+        if let Some((_, format)) = log {
+            let what = format!(
+                "is a {format} table, whose folder also has files with rows that were deleted since; export its rows as \
+                 Parquet or CSV"
+            );
+            return Err(refused(folder, what));
+        }
+        if !is_left_out(&name) {
+            files.push(folder.join(name));
+        }
+    }
+    files.iter().try_for_each(|path| check(path, folder))?;
+    Ok(files)
+}
+
+fn matching(path: &Path, text: &str) -> Result<(Pattern, Vec<PathBuf>), TableError> {
+    let wrong =
+        |error: glob::PatternError| refused(path, format!("cannot be read as a pattern: {}", error.msg));
+    let pattern = Pattern::new(text).map_err(wrong)?;
+    // The folders before the first wildcard may have any name.
+    let fixed = path.components().take_while(|part| self::pattern(Path::new(part)).is_none()).count();
+    let mut files = Vec::new();
+    for found in glob::glob(text).map_err(wrong)? {
+        let found = found.map_err(|error| {
+            let path = error.path().to_owned();
+            unreadable(&path, error.into())
+        })?;
+        if !found.components().skip(fixed).any(|part| is_left_out(part.as_os_str())) {
+            check(&found, path)?;
+            files.push(found);
+        }
+    }
+    Ok((pattern, files))
+}
+
+/// Checks that this is a file, which stands in a folder or matches a pattern.
+fn check(path: &Path, whole: &Path) -> Result<(), TableError> {
+    let metadata = fs::metadata(path).map_err(|source| unreadable(path, source))?;
+    let name = path.file_name().map(|name| shown_path(Path::new(name))).unwrap_or_default();
+    if metadata.is_dir() && name.contains('=') {
+        let what = format!(
+            "has the folder `{name}`, which holds the rows of one value of a column, without that column; name that \
+             folder, or a pattern of files such as `*/part-*`, or export the table without partitions"
+        );
+        return Err(refused(whole, what));
+    }
+    match metadata.is_file() {
+        true => Ok(()),
+        false => Err(refused(whole, format!("has `{name}`, which is no file; a table is files alone"))),
+    }
+}
+
+/// The files of an open input.
+#[derive(Debug)]
+pub(crate) struct Files {
+    listing: Listing,
+    /// Their names in errors.
+    names: Vec<String>,
+    lengths: Vec<u64>,
+    /// Approximately how many rows there are, once the files were found to be one table.
+    rows_hint: OnceLock<usize>,
+}
+
+impl Files {
+    /// The bytes of all.
+    pub(crate) fn length(&self) -> u64 {
+        self.lengths.iter().sum()
+    }
+}
+
+/// One file of an input: the input itself, or one of several files, which is open as long as this lives.
+pub(crate) enum One<'a> {
+    Whole(&'a Input),
+    File(Box<Input>),
+}
+
+impl Deref for One<'_> {
+    type Target = Input;
+
+    fn deref(&self) -> &Input {
+        match self {
+            One::Whole(input) => input,
+            One::File(input) => input,
+        }
+    }
+}
+
+impl Input {
+    /// The files of a listing as one table.
+    pub(crate) fn of_files(listing: Listing) -> Result<Input, TableError> {
+        let names: Vec<String> = listing.files.iter().map(|file| shown_path(file)).collect();
+        let (mut lengths, mut format) = (Vec::new(), None);
+        for (path, name) in listing.files.iter().zip(&names) {
+            let input = Input::open_file(path)?;
+            lengths.push(input.length());
+            let expected: Format = *format.get_or_insert(input.format());
+            if input.format() != expected {
+                let what = format!("it is {}, and that one is {}", input.format().name(), expected.name());
+                return Err(TableError::Unlike { first: names[0].clone(), second: name.clone(), what });
+            }
+        }
+        let name = shown_path(&listing.path);
+        let files = Files { listing, names, lengths, rows_hint: OnceLock::new() };
+        Ok(Input::of_source(Source::Files(Box::new(files)), name, None, format.unwrap_or(Format::Batches)))
+    }
+
+    /// Its files, if it has several.
+    pub(crate) fn files(&self) -> Option<&Files> {
+        match self.source() {
+            Source::Files(files) => Some(files),
+            _ => None,
+        }
+    }
+
+    /// How many files it is.
+    pub fn file_count(&self) -> usize {
+        self.files().map_or(1, |files| files.names.len())
+    }
+
+    /// What errors call that file.
+    pub(crate) fn name_of(&self, index: usize) -> &str {
+        self.files().map_or(self.name(), |files| &files.names[index])
+    }
+
+    /// Opens a file of this input, for a pass over it.
+    pub(crate) fn one(&self, index: usize) -> Result<One<'_>, TableError> {
+        let Some(files) = self.files() else { return Ok(One::Whole(self)) };
+        let input = Input::open_file(&files.listing.files[index])?;
+        if input.format() != self.format() {
+            return Err(TableError::Changed { file: files.names[index].clone() });
+        }
+        input
+            .with_dialect(self.dialect().clone())
+            .map(|input| One::File(Box::new(input.with_int96(self.int96()))))
+    }
+
+    /// As [`one`](Self::one), for a file that a first pass has read.
+    pub(crate) fn one_again(&self, index: usize) -> Result<One<'_>, TableError> {
+        self.one(index).map_err(|error| match error {
+            TableError::Open { source, .. } if source.kind() != io::ErrorKind::NotFound => {
+                TableError::Open { file: self.name_of(index).to_owned(), source }
+            }
+            _ => TableError::Changed { file: self.name_of(index).to_owned() },
+        })
+    }
+
+    /// Every file, open while it is current.
+    pub(crate) fn each(&self) -> impl Iterator<Item = Result<One<'_>, TableError>> {
+        (0..self.file_count()).map(|index| self.one(index))
+    }
+
+    /// Checks that its folder or pattern still has the same files, of which each pass only sees those that there were.
+    pub(crate) fn check_listing(&self) -> Result<(), TableError> {
+        let Some(files) = self.files() else { return Ok(()) };
+        match Listing::of(&files.listing.path) {
+            Ok(Some(now)) if now.files == files.listing.files => Ok(()),
+            _ => Err(TableError::Changed { file: self.name().to_owned() }),
+        }
+    }
+
+    /// The progress of a pass over that file, told as progress over all of them.
+    pub(crate) fn within<'p>(
+        &self,
+        index: usize,
+        on_progress: OnProgress<'p>,
+    ) -> impl FnMut(Progress) -> ControlFlow<()> + 'p {
+        let all = self.files().map(|files| (files.lengths[..index].iter().sum::<u64>(), files.length()));
+        move |Progress { done, total }| {
+            on_progress(match all {
+                Some((before, all)) => Progress { done: before + done, total: all.max(before + done) },
+                None => Progress { done, total },
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
