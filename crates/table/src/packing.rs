@@ -234,6 +234,35 @@ mod tests {
         }
     }
 
+    /// Gives few bytes at a time.
+    struct Slow<'a>(&'a [u8], usize);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let most = into.len().min(self.1);
+            self.0.read(&mut into[..most])
+        }
+    }
+
+    #[test]
+    fn members_are_read_wherever_their_bytes_are_cut() {
+        let text: Vec<u8> = (0..3000u32).flat_map(|n| (n * n).to_string().into_bytes()).collect();
+        let mut packed = Vec::new();
+        encode(Packing::Gzip, &mut packed, |out| out.write_all(&text)).unwrap();
+        for step in [1, 2, 3, 7, 1000] {
+            let unpack = |bytes: &[u8]| {
+                let mut all = Vec::new();
+                decoder(Packing::Gzip, Slow(bytes, step))?.read_to_end(&mut all).map(|_| all)
+            };
+            let twice = [&packed[..], &packed, &[0; 20]].concat();
+            assert!(unpack(&twice).unwrap() == [&text[..], &text].concat(), "{step}");
+            for cut in [1, 5, packed.len() - 1, packed.len() + 1, packed.len() + 12] {
+                assert!(unpack(&twice[..cut]).is_err(), "{step} {cut}");
+            }
+            assert!(unpack(&[&twice[..], b"x"].concat()).is_err());
+        }
+    }
+
     #[test]
     fn flaw_zeros_behind_the_last_gzip_member_are_padding_and_nothing_else_is() {
         for length in [0, 1, 100_000] {
