@@ -17,7 +17,6 @@ use crate::rule::Rule;
 use crate::shown::shown;
 use crate::table::Cuts;
 use ::parquet::errors::ParquetError;
-use ::parquet::schema::types::TypePtr;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, SchemaRef};
 
@@ -30,13 +29,16 @@ mod ipc;
 mod layout;
 mod parquet;
 mod pieces;
+mod several;
 pub(crate) mod text;
 mod write;
 
 pub use guard::decoding;
+pub(crate) use several::{Layout, dictionary, layout, schema_of_rows};
 pub(crate) use write::{Failure as Unwritten, Sink};
 
 use guard::guarded;
+use several::settle_units;
 use text::Texts;
 
 /// The columns that a pass gives.
@@ -196,40 +198,9 @@ pub(crate) fn schema(input: &Input, wanted: Wanted<'_>) -> Result<SchemaRef, Tab
     Ok(Scan::open(input, wanted, &mut go)?.schema.clone())
 }
 
-/// The schema of the rows that leave a table of one file or several.
-pub(crate) fn schema_of_rows(input: &Input) -> Result<SchemaRef, TableError> {
-    parquet::settle_units(input, &mut |_| std::ops::ControlFlow::Continue(()))?;
-    schema(&*input.one_again(0)?, Wanted::All)
-}
-
-/// What the files of a table have in common.
-pub(crate) struct Layout {
-    pub(crate) schema: SchemaRef,
-    /// The types of the columns as Parquet stores them; empty for other formats.
-    pub(crate) stored: Vec<TypePtr>,
-    /// How many rows there are; 0 if unknown.
-    pub(crate) rows: usize,
-}
-
-pub(crate) fn layout(input: &Input) -> Result<Layout, TableError> {
-    let mut go = |_| std::ops::ControlFlow::Continue(());
-    let scan = Scan::open(input, Wanted::Names, &mut go)?;
-    let stored = match &scan.source {
-        Source::Parquet(groups) => groups.stored(),
-        _ => Vec::new(),
-    };
-    Ok(Layout { schema: scan.schema.clone(), stored, rows: scan.rows_hint() })
-}
-
-/// A column whose values are entries of a dictionary, or have such parts.
-pub(crate) fn dictionary(schema: &SchemaRef) -> Option<&str> {
-    let is_dictionary = |field: &&arrow_schema::Field| matches!(field.data_type(), DataType::Dictionary(..));
-    schema.flattened_fields().into_iter().find(is_dictionary).map(|field| field.name().as_str())
-}
-
 /// Checks that the rows can be copied to an output: reads a first batch with all columns, and writes it to nowhere.
 pub(crate) fn check_rows(input: &Input, on_progress: OnProgress<'_>) -> Result<(), TableError> {
-    parquet::settle_units(input, on_progress)?;
+    settle_units(input, on_progress)?;
     let input = &*input.one(0)?;
     let mut nowhere = std::io::sink();
     let mut sink = Sink::Out(Some(&mut nowhere));
@@ -348,7 +319,7 @@ pub(crate) fn select(
     on_progress: OnProgress<'_>,
 ) -> Result<(), TableError> {
     if input.files().is_some() {
-        parquet::settle_units(input, on_progress)?;
+        settle_units(input, on_progress)?;
         // The first file may have no rows, and then does not say how they are compressed.
         let model = input.one_again(seen.iter().position(|seen| seen.rows > 0).unwrap_or(0))?;
         sink.begin(&model, &schema(&model, Wanted::Stored)?, &chosen.added, chosen.threads)?;

@@ -25,7 +25,6 @@ use twox_hash::xxhash3_128::Hasher;
 use super::int96::{self, Holding};
 use super::{Wanted, What, damaged, guarded, layout, text};
 use crate::error::TableError;
-use crate::format::Format;
 use crate::input::{Fingerprint, Input, OnProgress, Progress, Stamp, Units};
 use crate::shown::shown;
 
@@ -277,6 +276,11 @@ impl Footer {
         Ok(Footer { chunks, stamp, metadata })
     }
 
+    /// What holds the values of each column of INT96.
+    pub(super) fn held(&self, input: &Input, on_progress: OnProgress<'_>) -> Result<Holding, TableError> {
+        int96::held(input, &self.chunks, &self.metadata, on_progress)
+    }
+
     /// The units of the columns of INT96, if such a column is wanted. They are looked for once.
     fn units(
         &self,
@@ -292,7 +296,7 @@ impl Footer {
         let units = match input.int96().get() {
             Some(units) => units.clone(),
             None => {
-                let held = int96::held(input, &self.chunks, &self.metadata, on_progress)?;
+                let held = self.held(input, on_progress)?;
                 input.int96().get_or_init(|| int96::units(&held)).clone()
             }
         };
@@ -449,24 +453,6 @@ impl ChunkReader for Chunks {
             Err(ParquetError::EOF("the file became shorter".to_owned()))
         }
     }
-}
-
-/// Finds the units that hold the time stamps of INT96 in all files of an input, if it has several.
-pub(super) fn settle_units(whole: &Input, on_progress: OnProgress<'_>) -> Result<(), TableError> {
-    if whole.format() != Format::Parquet || whole.files().is_none() || whole.int96().get().is_some() {
-        return Ok(());
-    }
-    let mut of_all = Holding::new();
-    for index in 0..whole.file_count() {
-        let input = whole.one_again(index)?;
-        let footer = Footer::open(&input)?;
-        let told = &mut whole.within(index, on_progress);
-        for (leaf, held) in int96::held(&input, &footer.chunks, &footer.metadata, told)? {
-            of_all.entry(leaf).or_default().and(held);
-        }
-    }
-    whole.int96().get_or_init(|| int96::units(&of_all));
-    Ok(())
 }
 
 /// The footer, and the units of its columns of INT96, as the rows are copied.
