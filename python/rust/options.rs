@@ -181,6 +181,8 @@ impl PartnerArgs<'_> {
         let relays = self.via_key.as_ref().map_or(&[][..], Texts::as_slice);
         let keys = self.peer.iter().chain(&self.helper_key).chain(relays);
         let key_files = keys.filter_map(|key| Some(PathBuf::from(key.strip_prefix('@')?)));
-        identity.into_iter().chain(key_files).chain(self.keep_base_ots.clone()).collect()
+        // A folder is no such file, which whoever opens it says. Only as an input it stands for its files.
+        let kept = self.keep_base_ots.clone().filter(|path| !path.is_dir());
+        identity.into_iter().chain(key_files).chain(kept).collect()
     }
 }

@@ -205,7 +205,8 @@ fn protected(input: Option<&PathBuf>, partner: &PartnerOptions) -> Vec<PathBuf> 
     let key_files = keys.filter_map(|key| key.strip_prefix('@'));
     protected.extend(key_files.map(PathBuf::from));
     let kept = [&partner.keep_base_ots, &partner.run_file, &partner.write_run_file];
-    protected.extend(kept.into_iter().flatten().cloned());
+    // A folder is none of these, which whoever opens it says. Only as an input it stands for its files.
+    protected.extend(kept.into_iter().flatten().filter(|path| !path.is_dir()).cloned());
     protected
 }
 
