@@ -8,7 +8,7 @@ use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, KeyKind, S
 
 use crate::attach::Carried;
 use crate::error::{Invalid, Place, TableError};
-use crate::hints::Hints;
+use crate::hints::{self, Hints, Look};
 use crate::key::KeySpec;
 use crate::match_rules::MatchRule;
 use crate::request::{OnFault, Request, RuleReport, TableReport};
@@ -92,6 +92,11 @@ pub(crate) trait Parted<'r> {
 
     /// Whether all rows are kept, so that those of a part may be many.
     fn keeps_all(&self) -> bool;
+}
+
+/// Whether a rule takes values that hardly anybody means. Other rules refuse them.
+fn tells_nothing(rule: Rule) -> bool {
+    matches!(rule, Rule::Raw | Rule::Text | Rule::Name | Rule::Postcode)
 }
 
 /// Makes items from rows, and errors from faults.
@@ -216,6 +221,8 @@ struct OfRule {
     columns: Vec<Rule>,
     /// What the values of each column look like that hardly anybody means.
     hints: Vec<Hints>,
+    /// What those of the current row look like.
+    looks: Vec<Option<Look>>,
     /// Whether its keys can be checked in batches.
     short: bool,
     counts: RuleReport,
@@ -264,8 +271,8 @@ impl Collector {
         let of_rule = |(rule, kind): (&MatchRule, KeyKind)| {
             let columns: Vec<Rule> = rule.columns().iter().map(|key| key.rule).collect();
             let short = digests && matches!(columns[..], [only] if only.has_short_keys());
-            let hints = vec![Hints::default(); columns.len()];
-            let of_rule = OfRule { kind, first, short, counts: RuleReport::default(), hints, columns };
+            let (hints, looks) = (vec![Hints::default(); columns.len()], vec![None; columns.len()]);
+            let of_rule = OfRule { kind, first, short, counts: RuleReport::default(), hints, looks, columns };
             first += rule.columns().len();
             of_rule
         };
@@ -310,16 +317,13 @@ impl Collector {
         value: &impl Fn(usize) -> Value<'v>,
     ) -> Result<Made, ItemsError> {
         let number = self.key_number(row, rule);
-        let OfRule { kind, first, columns, hints, .. } = &mut self.rules[rule];
+        let OfRule { kind, first, columns, looks, .. } = &mut self.rules[rule];
         let key = self.builder.key(*kind);
         // A null key takes precedence over an invalid one, in any order of the columns.
         let (mut null, mut invalid) = (None, None);
-        for ((part, rule), hints) in (*first..).zip(&*columns).zip(hints) {
+        for ((part, rule), look) in (*first..).zip(&*columns).zip(&mut *looks) {
             let value = value(part);
-            // Other rules refuse what looks wrong.
-            if matches!(rule, Rule::Raw | Rule::Text) {
-                hints.see(*rule, value.bytes());
-            }
+            *look = if tells_nothing(*rule) { hints::look(*rule, value.bytes()) } else { None };
             match key.part_with(|bytes| rule.apply(value, bytes))? {
                 Ok(Part::Present) => {}
                 Ok(Part::Null) => null = null.or(Some(part)),
@@ -329,7 +333,14 @@ impl Collector {
         match (null, invalid) {
             (Some(part), _) => Ok(Made::Null { part }),
             (None, Some((part, reason))) => Ok(Made::Invalid { part, reason }),
-            (None, None) => self.push(number),
+            (None, None) => {
+                let made = self.push(number)?;
+                if matches!(made, Made::Key) {
+                    let OfRule { looks, hints, .. } = &mut self.rules[rule];
+                    hints.iter_mut().zip(&*looks).for_each(|(hints, look)| hints.add(*look));
+                }
+                Ok(made)
+            }
         }
     }
 
@@ -422,7 +433,7 @@ impl Collector {
         let (first, count) = (self.next_row(), made.len());
         let OfRule { kind, ref columns, .. } = self.rules[of_rule];
         let rule = columns[0];
-        let hinted = matches!(rule, Rule::Raw | Rule::Text);
+        let hinted = tells_nothing(rule);
         let Short { keys, blocks, classes } = short;
         let mut values = [const { Value::Null }; ShortKey::BATCH];
         for (row, own) in values[..count].iter_mut().enumerate() {
@@ -446,7 +457,7 @@ impl Collector {
                 kept += 1;
                 made.has_key = true;
                 if hinted {
-                    self.rules[of_rule].hints[0].see(rule, texts[row]);
+                    self.rules[of_rule].hints[0].add(hints::look(rule, texts[row]));
                 }
             } else {
                 let other = self.make(of_rule, number, &|_| values[row].clone());

@@ -73,10 +73,10 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// Takes the value of a key as the table has it, before its rule.
+    /// Takes the look of a key's value.
     #[inline]
-    pub(crate) fn see(&mut self, rule: Rule, value: &[u8]) {
-        if let Some(look) = look(rule, value) {
+    pub(crate) fn add(&mut self, look: Option<Look>) {
+        if let Some(look) = look {
             self.counts[look as usize] += 1;
         }
     }
@@ -93,7 +93,7 @@ impl AddAssign for Hints {
     }
 }
 
-/// The look of a valid value; none of nearly all. The first byte, the last one and the length tell which look it may have.
+/// The look of a valid value as the table has it, before its rule; none of nearly all. The first byte, the last one and the length tell which look it may have.
 #[inline]
 pub(crate) fn look(rule: Rule, value: &[u8]) -> Option<Look> {
     if !value.is_ascii() {
@@ -206,7 +206,7 @@ mod tests {
         let mut hints = Hints::default();
         assert_eq!(hints.iter().count(), 0);
         for value in ["nil", "a", "nil", "1.0"] {
-            hints.see(Rule::Raw, value.as_bytes());
+            hints.add(look(Rule::Raw, value.as_bytes()));
         }
         hints += hints;
         let found: Vec<_> = hints.iter().collect();

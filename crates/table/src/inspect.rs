@@ -14,7 +14,7 @@ use crate::columnar::{self, Wanted};
 use crate::error::{Invalid, Place, TableError};
 use crate::format::Format;
 use crate::header::{self, Needed};
-use crate::hints::{Hints, Look};
+use crate::hints::{Hints, Look, look};
 use crate::input::{Input, Progress};
 use crate::key::KeySpec;
 use crate::match_rules::{MatchRule, MatchRules};
@@ -325,7 +325,7 @@ impl<'r> Rows<'r> for Inspecting<'r> {
             Ok(()) if self.collector.report().nulls > nulls => {}
             Ok(()) => {
                 for (part, (key, hints)) in self.request.keys.columns().zip(&mut self.hints).enumerate() {
-                    hints.see(key.rule, value(part).bytes());
+                    hints.add(look(key.rule, value(part).bytes()));
                 }
                 if self.samples.len() < SAMPLES {
                     self.sample(value);

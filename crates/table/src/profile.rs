@@ -168,7 +168,9 @@ impl ColumnProfile {
             self.invalid += u64::from(!trimmed.is_empty());
             return;
         };
-        self.forms[Form::of(trimmed) as usize] += 1;
+        // Under this rule a digest may be in any notation.
+        let form = if rule == Rule::Sha256 { Form::Digest } else { Form::of(trimmed) };
+        self.forms[form as usize] += 1;
         if let Some(letters) = Letters::of(trimmed) {
             self.letters[letters as usize] += 1;
         }
@@ -222,6 +224,10 @@ mod tests {
         profile.see(Rule::Text, b" Ada ", Ok(b"ada"));
         profile.see(Rule::Text, b"ada", Ok(b"ada"));
         profile.see(Rule::Text, b"ADA", Ok(b"ada"));
+        let mut digests = ColumnProfile::default();
+        digests.see(Rule::Sha256, b"tMmiiTI7IaAcPpQPFQ65uMVCWH8av9jw4cwf/F5HVRQ", Ok(&[1; 32]));
+        digests.see(Rule::Sha256, &[200; 32], Ok(&[200; 32]));
+        assert_eq!(digests.forms[Form::Digest as usize], 2);
         assert_eq!((profile.rows, profile.empty, profile.invalid, profile.blank_ends), (6, 1, 1, 1));
         assert_eq!(profile.letters, [1, 1, 1]);
         assert_eq!(profile.lengths, [3, 0, 0, 0, 1, 0, 0]);

@@ -328,6 +328,17 @@ impl Table {
         Table { payload, ..self }
     }
 
+    /// Checks that the output can have what it will have beside the input's columns: the partner's columns of these names,
+    /// the rules to match by, and `numbers`. A text without quotes may lack a way to write them.
+    pub fn check_added(&self, payload: &[String], numbers: bool) -> Result<(), TableError> {
+        let Format::Csv(packing) = self.format() else { return Ok(()) };
+        let rules = self.added().rules.unwrap_or_default();
+        let payload = PayloadRows::new(payload.to_vec(), 1, Vec::new(), Vec::new());
+        let added = Added { payload: payload.as_ref(), numbers: numbers.then_some(&[]), ..self.added() };
+        let fields = added.names(&self.columns).into_iter().chain(rules.iter().cloned());
+        text::check_fields(&*self.input.one(0)?, packing, fields, &mut |_| ControlFlow::Continue(()))
+    }
+
     /// What is told of rows of a text that were left out for their number of fields, file by file.
     pub fn left_out(&self) -> impl Iterator<Item = Text> {
         self.input.left_out(&self.seen)

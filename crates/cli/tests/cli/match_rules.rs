@@ -268,3 +268,14 @@ fn both_tables_here_match_by_pairs_of_columns() {
     scene.run(&[&tables, &rules[..], &OUT].concat()).expect(0, &[]);
     assert_eq!(lines(&scene, "out.csv"), written(&mine, &waterfall(&mine, &theirs)));
 }
+
+#[test]
+fn flaw_a_rule_that_a_text_without_quotes_cannot_name_is_refused_before_the_partner_is_met() {
+    let scene = Scene::new();
+    scene.write("receiver.csv", "a:b:c\n1:2:3\n");
+    let peer =
+        ["receive", "--connect", "127.0.0.1:1", "--identity", "receiver.pem", "--peer", &scene.sender_key];
+    let by = ["--match", "a:raw", "--match", "b + c", "--delimiter", ":", "--quote", "none"];
+    let ended = scene.run(&[&peer[..], &["--input", "receiver.csv"], &by, &OUT].concat());
+    ended.expect(74, &["phase read", "write the input with quotes"]);
+}

@@ -124,8 +124,8 @@ impl TableError {
                 first.pair(*second, second_file.as_deref())
             ),
             TableError::Unquotable { file } => text!(
-                "{}: is read with `[quote none]`, and the partner's columns have characters that would have to be quoted; \
-                 with `[escape]` they could be written",
+                "{}: is read with `[quote none]`, and what the output adds (the partner's columns, the rule of a match) has \
+                 characters that would have to be quoted; with `[escape]` most can be written",
                 file
             ),
             TableError::DelimiterUnclear { file, either: [one, other] } => text!(

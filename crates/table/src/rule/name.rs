@@ -9,7 +9,7 @@ use icu_casemap::CaseMapper;
 use icu_normalizer::DecomposingNormalizerBorrowed;
 use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 use icu_properties::CodePointMapData;
-use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
+use icu_properties::props::{GeneralCategory, GeneralCategoryGroup, Script};
 
 use super::invalid::Invalid;
 use super::invisible::is_invisible;
@@ -105,7 +105,11 @@ fn is_apostrophe(c: char) -> bool {
 /// out. Elsewhere marks are vowels, or make a consonant another one.
 fn is_accent(mark: char) -> bool {
     let class = CLASSES.get_u8(mark);
-    (10..=36).contains(&class) || class >= 200
+    let of_class = (10..=36).contains(&class) || class >= 200;
+    // What several scripts use is `Inherited`.
+    let scripts =
+        [Script::Inherited, Script::Common, Script::Cyrillic, Script::Hebrew, Script::Arabic, Script::Syriac];
+    of_class && scripts.contains(&CodePointMapData::<Script>::new().get(mark))
 }
 
 /// What lists in ASCII write for a letter that does not decompose, as in the transliteration `Latin-ASCII` of CLDR.

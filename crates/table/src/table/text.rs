@@ -219,6 +219,18 @@ fn select_one<'r>(
     Ok(lines.out.flush()?)
 }
 
+/// Checks that such fields can be written in this file's notation, before a run depends on it.
+pub(super) fn check_fields(
+    input: &Input,
+    packing: Packing,
+    fields: impl Iterator<Item = String>,
+    on_progress: OnProgress<'_>,
+) -> Result<(), TableError> {
+    let csv = Csv::open(input, packing, on_progress)?;
+    let mut lines = Lines::new(io::sink(), Notation::of(&csv));
+    lines.record(b"\n", Fit::default(), fields)
+}
+
 /// How records are written: as they were.
 #[derive(Clone)]
 struct Notation<'a> {

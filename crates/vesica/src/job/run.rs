@@ -119,6 +119,11 @@ impl Job {
         let budget = on_disk::budget(&settings, &terms, (self.role, &output));
         let (table, set) =
             read((input, path.as_deref()), keys, (self.role, &settings, budget), reporter, rng)?;
+        if as_rows && file.is_some() {
+            let payload = if self.role == Role::Receiver { &settings.result.payload[..] } else { &[] };
+            let checked = table.check_added(payload, settings.match_id);
+            checked.map_err(|error| Error::table(RunPhase::Read, &error))?;
+        }
         // 2. The partner.
         reporter.enter(RunPhase::Connect, 0);
         let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };

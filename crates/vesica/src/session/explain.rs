@@ -385,6 +385,7 @@ fn output_remedy(error: &TableError) -> &'static str {
             "set `TMPDIR` to a folder that you may write to, or name a file with `[output]`"
         }
         TableError::Unencodable { .. } => "convert the input to UTF-8",
+        TableError::Unquotable { .. } => "write the input with quotes, or with another delimiter",
         _ => match source(error).map(io::Error::kind) {
             Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded) => {
                 "free space on that disk, or name a file on another disk"

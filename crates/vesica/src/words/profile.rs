@@ -18,7 +18,7 @@
 //! }
 //! ```
 //!
-//! What fewer than 100 rows have is left out, and shares are whole percents. A table of fewer than 100 rows has no profile.
+//! What fewer than 100 rows have, or have not, is left out, and shares are whole percents. A table of fewer than 100 rows has no profile.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -67,9 +67,13 @@ struct Column {
     phone_regions: BTreeMap<String, u64>,
 }
 
-/// A share in percent; 0 where fewer than [`LEAST_ROWS`] have it.
+/// A share in percent; 0 where fewer than [`LEAST_ROWS`] have it, and all where fewer have it not.
 fn share(count: u64, of: u64) -> u64 {
-    if count < LEAST_ROWS { 0 } else { (count * 100 + of / 2) / of.max(1) }
+    match count {
+        count if count < LEAST_ROWS => 0,
+        count if of - count < LEAST_ROWS => 100,
+        count => (count * 100 + of / 2) / of,
+    }
 }
 
 fn shares<N: ToString>(counts: impl Iterator<Item = (N, u64)>, of: u64) -> BTreeMap<String, u64> {
@@ -373,6 +377,14 @@ mod tests {
 
     #[test]
     fn a_profile_says_nothing_of_few_rows_and_has_no_value() {
+        // Nor does it say that a few are otherwise.
+        let odd =
+            profile(&["k"], "k", |row| if row == 7 { "+41446681800".into() } else { format!("secret{row}") });
+        let even = profile(&["k"], "k", |row| format!("secret{row}"));
+        assert_eq!(
+            (odd.rules[0][0].forms.clone(), odd.rules[0][0].letters.clone()),
+            (even.rules[0][0].forms.clone(), even.rules[0][0].letters.clone())
+        );
         // Fifty rows of another kind leave no trace.
         let seen =
             profile(&["k"], "k", |row| if row < 50 { "+41446681800".into() } else { format!("secret{row}") });

@@ -97,3 +97,20 @@ fn case_accents_and_what_is_around_letters_do_not_count() {
         }
     }
 }
+
+#[test]
+fn flaw_a_mark_that_is_a_vowel_or_makes_another_consonant_stays() {
+    // Tai Viet vowels of classes 230 and 220, and a Tibetan mark of class 216.
+    for (one, other) in [
+        ("\u{aa80}\u{aab2}", "\u{aa80}\u{aab4}"),
+        ("\u{aa80}\u{aab2}", "\u{aa80}"),
+        ("\u{f59}", "\u{f59}\u{f39}"),
+    ] {
+        let key = |text: &str| {
+            let mut out = Vec::new();
+            Rule::Name.apply(Value::Text(text.as_bytes().into()), &mut out).unwrap();
+            out
+        };
+        assert_ne!(key(one), key(other), "{one:?} {other:?}");
+    }
+}
