@@ -64,6 +64,8 @@ pub(crate) struct Records<R> {
     failure: Option<io::Error>,
     /// The current record in the buffer, with its line end. The bytes behind it are unread.
     record: Range<usize>,
+    /// How many bytes of it stand before its line end.
+    content: usize,
     line: u64,
     /// The physical line in which the next record begins.
     next_line: u64,
@@ -88,6 +90,15 @@ pub(crate) struct Fit {
     pub(crate) surplus: usize,
     /// Fields that it lacks.
     pub(crate) missing: usize,
+}
+
+/// A record as it stands in the file.
+#[derive(Clone, Copy)]
+pub(crate) struct Record<'r> {
+    pub(crate) content: &'r [u8],
+    /// Empty for a last record without one.
+    pub(crate) line_end: &'r [u8],
+    pub(crate) fit: Fit,
 }
 
 /// What the first record says.
@@ -116,6 +127,7 @@ impl<R: Read> Records<R> {
             at_end: false,
             failure: None,
             record: 0..0,
+            content: 0,
             line: 0,
             next_line: 1,
             grammar: Grammar::new(&dialect),
@@ -146,7 +158,7 @@ impl<R: Read> Records<R> {
         if !self.read()? || self.take_delimiter_line()? && !self.read()? {
             return Ok(false);
         }
-        self.header.crlf = self.verbatim().ends_with(b"\r\n");
+        self.header.crlf = self.record().line_end == b"\r\n";
         let count = self.fields.len();
         let names = if self.dialect.header {
             (0..count).map(|field| self.field(field).into_owned()).collect()
@@ -170,7 +182,7 @@ impl<R: Read> Records<R> {
             self.header.preamble.extend_from_slice(&unread[..length]);
             (self.record.end, begun) = (self.record.end + length, begun || length > 0);
             if self.header.preamble.len() > self.longest {
-                return Err(self.fault(0, Syntax::TooLong { limit: self.longest }));
+                return Err(self.fault(0, Syntax::SkippedTooLong { limit: self.longest }));
             }
             if end.is_some() || self.at_end {
                 self.next_line += u64::from(begun);
@@ -183,7 +195,7 @@ impl<R: Read> Records<R> {
 
     /// Whether the record is a first line `sep=`, which names the delimiter.
     fn take_delimiter_line(&mut self) -> Result<bool, Failure> {
-        let [s, e, p, b'=', byte] = *without_line_end(self.verbatim()) else { return Ok(false) };
+        let [s, e, p, b'=', byte] = *self.record().content else { return Ok(false) };
         let Some(delimiter) = Delimiter::new(byte) else { return Ok(false) };
         if self.line != 1 || ![s, e, p].eq_ignore_ascii_case(b"sep") {
             return Ok(false);
@@ -232,10 +244,9 @@ impl<R: Read> Records<R> {
             match self.dialect.ragged {
                 Ragged::Skip => self.left_out.add(self.line),
                 Ragged::Pad if self.fields.fit(expected) => {
-                    let content = without_line_end(self.verbatim()).len();
                     self.fit.missing = expected.saturating_sub(found);
                     if found > expected {
-                        self.fit.surplus = content - self.fields.place(expected - 1);
+                        self.fit.surplus = self.content - self.fields.place(expected - 1);
                     }
                     return Ok(true);
                 }
@@ -249,11 +260,6 @@ impl<R: Read> Records<R> {
             }
         }
         Ok(false)
-    }
-
-    /// What would make the current row as long as the header; nothing for a row of a block.
-    pub(crate) fn fit(&self) -> Fit {
-        self.fit
     }
 
     /// The rows that were left out for their number of fields.
@@ -346,9 +352,13 @@ impl<R: Read> Records<R> {
         self.block.field(self.verbatim(), row, column)
     }
 
-    /// One of them as it stands in the file; each has a line end.
-    pub(crate) fn block_record(&self, row: usize) -> &[u8] {
-        &self.verbatim()[self.block.record(row)]
+    /// One of them as it stands in the file. Each has a line end, and none an escape.
+    pub(crate) fn block_record(&self, row: usize) -> Record<'_> {
+        let (content, line_end) = match &self.verbatim()[self.block.record(row)] {
+            [content @ .., b'\r', b'\n'] => (content, &b"\r\n"[..]),
+            [content @ .., b'\n'] | content => (content, &b"\n"[..]),
+        };
+        Record { content, line_end, fit: Fit::default() }
     }
 
     /// The physical line that one of them begins in.
@@ -394,6 +404,12 @@ impl<R: Read> Records<R> {
         &self.buffer[self.record.clone()]
     }
 
+    /// The current record as it is copied.
+    pub(crate) fn record(&self) -> Record<'_> {
+        let (content, line_end) = self.verbatim().split_at(self.content);
+        Record { content, line_end, fit: self.fit }
+    }
+
     /// The bytes before the header: a byte-order mark, skipped lines and a line that names the delimiter, if the file
     /// has them.
     pub(crate) fn preamble(&self) -> &[u8] {
@@ -437,6 +453,7 @@ impl<R: Read> Records<R> {
                 continue;
             };
             self.record.end += found.length;
+            self.content = found.content;
             self.next_line += line_feeds(self.verbatim());
             if found.is_record {
                 return self.refuse_zero().map(|()| true);
@@ -499,13 +516,6 @@ impl<R: Read> Records<R> {
 
 fn line_feeds(bytes: &[u8]) -> u64 {
     memchr_iter(b'\n', bytes).count() as u64
-}
-
-/// A record without its line end.
-pub(crate) fn without_line_end(record: &[u8]) -> &[u8] {
-    match record {
-        [content @ .., b'\r', b'\n'] | [content @ .., b'\n'] | content => content,
-    }
 }
 
 #[cfg(test)]

@@ -122,6 +122,12 @@ pub enum Syntax {
         /// The limit in bytes.
         limit: usize,
     },
+    /// Lines to skip that are longer, all together.
+    #[error("{}", self.text())]
+    SkippedTooLong {
+        /// The limit in bytes.
+        limit: usize,
+    },
     /// A zero byte.
     #[error("{}", self.text())]
     ZeroByte,
@@ -464,8 +470,8 @@ pub enum TableError {
         /// The encoding it seems to have.
         found: &'static str,
     },
-    /// There is not even a header.
-    #[error("{file}: is empty; a table has at least a header line")]
+    /// There is neither a header nor a row.
+    #[error("{file}: is empty; a table has at least one line")]
     Empty {
         /// The input.
         file: String,

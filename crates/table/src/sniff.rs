@@ -231,6 +231,10 @@ pub(crate) fn delimiter(input: &Input, packing: Packing) -> Result<(Option<Delim
         let why = text!("`[delimiter auto]`: the first lines show none, so every line is read as one field");
         (Delimiter::COMMA, why)
     });
+    // Nobody asked for the comma, which may mean something else.
+    if let Some(what) = (Dialect { delimiter: Some(delimiter), ..dialect.clone() }).fault() {
+        return Err(TableError::Dialect { file: input.name().to_owned(), what });
+    }
     Ok((Some(delimiter), why))
 }
 

@@ -204,14 +204,24 @@ impl Input {
         }
     }
 
-    /// What is told of rows that were left out for their number of fields, for each file that has some.
+    /// What is told of rows that were left out for their number of fields, for the first files that have some.
     pub(crate) fn left_out<'s>(&'s self, seen: &'s [Seen]) -> impl Iterator<Item = Text> + use<'s> {
+        const TOLD: usize = 10;
         let several = self.file_count() > 1;
+        let first = if self.dialect().header { "header" } else { "first line" };
         let of_file = move |(index, seen): (usize, &Seen)| {
-            let told = seen.left_out.told()?;
+            let told = seen.left_out.told(first)?;
             Some(if several { said!("{}: {}", self.name_of(index).to_owned(), told) } else { told })
         };
-        seen.iter().enumerate().filter_map(of_file)
+        let more = match seen.iter().filter(|seen| seen.left_out.any()).count() {
+            files if files <= TOLD => None,
+            files => Some(said!(
+                "{} more {} rows that were left out (`[ragged skip]`)",
+                files - TOLD,
+                if files == TOLD + 1 { "file has" } else { "files have" }
+            )),
+        };
+        seen.iter().enumerate().filter_map(of_file).take(TOLD).chain(more)
     }
 
     fn duplicate(
@@ -339,7 +349,8 @@ impl Table {
         text::check_fields(&*self.input.one(0)?, packing, fields, &mut |_| ControlFlow::Continue(()))
     }
 
-    /// What is told of rows of a text that were left out for their number of fields, file by file.
+    /// What is told of rows of a text that were left out for their number of fields, file by file: for ten files, and how
+    /// many more there are.
     pub fn left_out(&self) -> impl Iterator<Item = Text> {
         self.input.left_out(&self.seen)
     }

@@ -75,15 +75,15 @@ pub(crate) struct TextPair {
     /// Lines above the header, which are skipped and copied into the output [default: 0]
     #[arg(long, value_name = "N")]
     skip_lines: Option<Both<u64>>,
-    /// Lines that begin with this character are no rows
+    /// Lines that begin with this character are no rows; in one table only: CHAR= or =CHAR
     #[arg(long, value_name = "CHAR")]
-    comment: Option<Both<Sign>>,
+    comment: Option<Both<Maybe>>,
     /// What fields are quoted with: one character, or none [default: '"']
     #[arg(long, value_name = "CHAR")]
     quote: Option<Both<Quote>>,
-    /// What takes the next character literally, in quotes or not, such as '\'
+    /// What takes the next character literally, in quotes or not, such as '\'; in one table only: CHAR= or =CHAR
     #[arg(long, value_name = "CHAR")]
-    escape: Option<Both<Sign>>,
+    escape: Option<Both<Maybe>>,
     /// A quote in a field that does not begin with one is an error, or text, such as an inch mark [default: error]
     #[arg(long, value_name = "error|text")]
     stray_quotes: Option<Both<StrayQuotes>>,
@@ -124,6 +124,18 @@ impl<T: FromStr<Err: Display> + Copy> FromStr for Both<T> {
     }
 }
 
+/// A character, or none in a table that has no such thing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Maybe(Option<Sign>);
+
+impl FromStr for Maybe {
+    type Err = <Sign as FromStr>::Err;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.is_empty() { Ok(Maybe(None)) } else { text.parse().map(|sign| Maybe(Some(sign))) }
+    }
+}
+
 impl<T> Both<T> {
     fn of(self, table: Without) -> T {
         if table == Without::Sender { self.sender } else { self.receiver }
@@ -145,9 +157,9 @@ impl TextPair {
             encoding: self.encoding.map(|both| both.of(table)),
             no_header: self.no_header.is_some_and(|without| without == Without::Both || without == table),
             skip_lines: self.skip_lines.map(|both| both.of(table)),
-            comment: self.comment.map(|both| both.of(table)),
+            comment: self.comment.and_then(|both| both.of(table).0),
             quote: self.quote.map(|both| both.of(table)),
-            escape: self.escape.map(|both| both.of(table)),
+            escape: self.escape.and_then(|both| both.of(table).0),
             stray_quotes: self.stray_quotes.map(|both| both.of(table)),
             ragged: self.ragged.map(|both| both.of(table)),
             null: self.null.clone(),
@@ -169,6 +181,15 @@ mod tests {
         assert_eq!(bytes(";=tab"), Ok([b';', b'\t']));
         assert_eq!(bytes("="), Ok([b'=', b'=']));
         assert!(bytes(";=").is_err() && bytes("ab").is_err());
+        let signs = |text: &str| {
+            text.parse::<Both<Maybe>>()
+                .map(|both| [both.receiver, both.sender].map(|Maybe(sign)| sign.map(Sign::byte)))
+        };
+        assert_eq!(signs("#"), Ok([Some(b'#'); 2]));
+        assert_eq!(signs("#="), Ok([Some(b'#'), None]));
+        assert_eq!(signs("=#"), Ok([None, Some(b'#')]));
+        assert_eq!(signs("="), Ok([Some(b'='); 2]));
+        assert!(signs("a=").is_err() && signs("##").is_err());
         let names = "utf-8=latin1".parse::<Both<Charset>>().unwrap();
         assert_eq!((names.receiver.name(), names.sender.name()), ("UTF-8", "windows-1252"));
     }

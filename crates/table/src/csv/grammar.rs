@@ -32,6 +32,8 @@ pub(crate) struct Grammar {
 pub(crate) struct Found {
     /// How many bytes it takes, its line end included.
     pub(crate) length: usize,
+    /// How many of them stand before its line end, which a last record may lack. A line end that is escaped is none.
+    pub(crate) content: usize,
     /// Whether it is a record; else it is an empty line or a comment.
     pub(crate) is_record: bool,
 }
@@ -84,7 +86,7 @@ impl Grammar {
         at_end: bool,
         fields: &mut impl TakeFields,
     ) -> Result<Option<Found>, Violation> {
-        let nothing = |length| Ok(Some(Found { length, is_record: false }));
+        let nothing = |length| Ok(Some(Found { length, content: 0, is_record: false }));
         match bytes {
             [b'\n', ..] => return nothing(1),
             [b'\r', b'\n', ..] => return nothing(2),
@@ -114,7 +116,7 @@ impl Grammar {
                     continue;
                 }
             };
-            return Ok(Some(Found { length, is_record: true }));
+            return Ok(Some(Found { length, content: end, is_record: true }));
         }
     }
 

@@ -27,8 +27,13 @@ impl LeftOut {
         self.lines.extend(piece.lines.drain(..).take(room));
     }
 
-    /// What is told of them; nothing if there are none.
-    pub(crate) fn told(&self) -> Option<Text> {
+    /// Whether there are any.
+    pub(crate) fn any(&self) -> bool {
+        self.count > 0
+    }
+
+    /// What is told of them, which have not as many fields as the `first` line; nothing if there are none.
+    pub(crate) fn told(&self, first: &'static str) -> Option<Text> {
         let lines: Vec<String> = self.lines.iter().map(u64::to_string).collect();
         let more = if self.count > self.lines.len() as u64 { ", …" } else { "" };
         let (rows, in_lines) = match self.count {
@@ -37,9 +42,10 @@ impl LeftOut {
             _ => ("rows were", "in lines"),
         };
         Some(text!(
-            "{} {} left out (`[ragged skip]`): not as many fields as the header, {} {}{}",
+            "{} {} left out (`[ragged skip]`): not as many fields as the {}, {} {}{}",
             self.count,
             rows,
+            first,
             in_lines,
             lines.join(", "),
             more

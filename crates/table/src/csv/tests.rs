@@ -6,6 +6,11 @@ use super::*;
 /// What a record is: its fields, its bytes in the file, its line.
 pub(super) type Row = (Vec<Vec<u8>>, Vec<u8>, u64);
 
+/// A record with its line end.
+fn whole(Record { content, line_end, .. }: Record<'_>) -> Vec<u8> {
+    [content, line_end].concat()
+}
+
 #[derive(PartialEq, Debug)]
 pub(super) struct Outcome {
     pub(super) rows: Vec<Row>,
@@ -146,7 +151,7 @@ pub(super) fn rows_of_pieces_in(dialect: &Dialect, bytes: &[u8], buffer: usize) 
                 for row in 0..records.block_rows() {
                     let field = |at| records.block_field(row, at).into_owned();
                     let fields = columns.clone().map(field).collect();
-                    rows.push((fields, records.block_record(row).to_vec(), records.block_line(row)));
+                    rows.push((fields, whole(records.block_record(row)), records.block_line(row)));
                 }
             } else if records.read_row()? {
                 let fields = columns.clone().map(|at| records.field(at).into_owned()).collect();
@@ -193,7 +198,7 @@ pub(super) fn rows_in(dialect: &Dialect, bytes: &[u8], buffer: usize, together: 
         if together && records.read_block() {
             for row in 0..records.block_rows() {
                 let fields = columns.clone().map(|at| records.block_field(row, at).into_owned()).collect();
-                rows.push((fields, records.block_record(row).to_vec(), records.block_line(row)));
+                rows.push((fields, whole(records.block_record(row)), records.block_line(row)));
             }
             many += records.block_rows();
             return Ok(true);

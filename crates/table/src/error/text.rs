@@ -49,6 +49,9 @@ impl Syntax {
                  this table, give `[quote none]`)",
                 *limit >> 20
             ),
+            Syntax::SkippedTooLong { limit } => {
+                text!("the lines above the header (`[skip-lines]`) have more than {} MiB", *limit >> 20)
+            }
             Syntax::NotInEncoding { encoding } => text!(
                 "the text from here on is not in the file's encoding, {} (`[encoding]` names another one)",
                 *encoding

@@ -384,3 +384,42 @@ fn options_for_messy_text_and_several_keys_hold_for_every_file() {
         );
     }
 }
+
+#[test]
+fn flaw_an_escaped_line_end_at_the_end_of_a_file_does_not_join_records() {
+    for end in ["\n", "\r\n"] {
+        let text = |text: &str| text.replace('\n', end);
+        let first = text("k,v\n1,a\n2,foo\\\n");
+        let (names, next) = (text("k,v\\\n"), text("k,v\n3,bar\n"));
+        let folder = folder([("1.csv", first.as_bytes()), ("2.csv", next.as_bytes())]);
+        let read = || Input::open(folder.path()).unwrap().with_dialect(dialect("escape=\\")).unwrap();
+        let table = read().load(&request(&["k"]), &mut go).unwrap().0;
+        let out = String::from_utf8(selected(&table, &[1, 2]).unwrap()).unwrap();
+        assert_eq!(out, text("k,v\n2,foo\\\n\n3,bar\n"));
+        let table = table.with_numbers(Some(vec![7, 8]));
+        let out = String::from_utf8(selected(&table, &[1, 2]).unwrap()).unwrap();
+        assert_eq!(out, text("k,v,match_id\n2,foo\\\n,7\n3,bar,8\n"));
+        // A file that is nothing but a header whose last line end is escaped.
+        fs::write(folder.path().join("1.csv"), &names).unwrap();
+        fs::write(folder.path().join("2.csv"), text("k,v\\\n\n3,bar\n")).unwrap();
+        let table = read().load(&request(&["k"]), &mut go).unwrap().0;
+        let out = String::from_utf8(selected(&table, &[0]).unwrap()).unwrap();
+        assert_eq!(out, format!("{names}\n{}", text("3,bar\n")));
+    }
+}
+
+#[test]
+fn flaw_rows_left_out_are_told_of_ten_files() {
+    let told = |files: usize| {
+        let names: Vec<String> = (0..files).map(|file| format!("{file:02}.csv")).collect();
+        let folder = folder(names.iter().map(|name| (name.as_str(), &b"k,v\na,1\nb\n"[..])));
+        let input = Input::open(folder.path()).unwrap().with_dialect(dialect("ragged=skip")).unwrap();
+        let table = input.load(&request(&["k"]), &mut go).unwrap().0;
+        table.left_out().map(|told| told.shell()).collect::<Vec<_>>()
+    };
+    assert_eq!((told(1).len(), told(2).len(), told(10).len()), (1, 2, 10));
+    let one_more = told(11);
+    assert!(one_more.len() == 11 && one_more[9].contains("09.csv"), "{one_more:?}");
+    assert_eq!(one_more[10], "1 more file has rows that were left out (`--ragged skip`)");
+    assert_eq!(told(30)[10..], ["20 more files have rows that were left out (`--ragged skip`)"]);
+}

@@ -206,6 +206,27 @@ fn flaw_written_nulls_are_no_keys() {
 }
 
 #[test]
+fn flaw_a_null_is_the_same_wherever_it_stands() {
+    let nulls = |options: &str, field: &[u8]| {
+        // An escape makes the rows around it be read one by one.
+        let row = |at: usize| [field, if at % 1000 == 0 { b",a\\,b\n" } else { b",plain text\n" }].concat();
+        let bytes = [b"k,v\n".to_vec(), (0..100_000).flat_map(row).collect()].concat();
+        let count = |threads| {
+            let wanted = Request { threads, ..request(&["k"]) };
+            load(&bytes, options, &wanted).unwrap().0.report().nulls
+        };
+        [1, 2, 3].map(count)
+    };
+    assert_eq!(nulls("escape=\\ null=\"NULL\"", b"\"NULL\""), [0; 3]);
+    assert_eq!(nulls("escape=\\ null=\"NULL\"", b"\"\"\"NULL\"\"\""), [100_000; 3]);
+    assert_eq!(nulls("escape=\\ null=\"NULL\" quote=none", b"\"NULL\""), [100_000; 3]);
+    assert_eq!(nulls("escape=\\ null=\\N", b"\\N"), [100_000; 3]);
+    // In the encoding of the file.
+    assert_eq!(nulls("escape=\\ null=\u{e9} encoding=latin1", b"\xc3\xa9"), [0; 3]);
+    assert_eq!(nulls("escape=\\ null=\\\u{e9} encoding=latin1", b"\\\xe9"), [100_000; 3]);
+}
+
+#[test]
 fn flaw_text_without_quoting_keeps_its_rows() {
     let file = b"k\ttitle\n1\t\"Ad Astra\n2\tMonitor 12\"\n3\tUp\n";
     assert_eq!(rows_of(file, "delimiter=tab quote=none", &["2"]), "k\ttitle\n2\tMonitor 12\"\n");
@@ -326,6 +347,9 @@ fn long(options: &str, rng: &mut StdRng, rows: usize) -> Vec<u8> {
             bytes.extend(pick(rng, &[b"", b"\n", b"\r\n"]));
         }
     }
+    // The last row has no line end, but perhaps an escaped one.
+    bytes.truncate(bytes.trim_ascii_end().len());
+    bytes.extend(if has("escape") { &b"\\\n"[..] } else { b"" });
     bytes
 }
 
@@ -352,6 +376,9 @@ fn threads_read_and_copy_what_one_thread_does_in_every_dialect() {
                 load(&bytes, options, &wanted).unwrap_or_else(|error| panic!("{options}: {error}"));
             let matching = (0..items.len()).filter(|item| item % 3 == 0);
             let out = selected(&table, &items.matches(matching));
+            let all = selected(&table, &items.matches(0..items.len()));
+            let again = load(all.as_bytes(), options, &wanted).unwrap().0;
+            assert_eq!(again.report().rows, table.report().rows - table.report().nulls, "{options}");
             let digests: Vec<_> = items.digests().map(<[u8]>::to_vec).collect();
             (table.report(), table.left_out().collect::<Vec<_>>(), digests, out)
         };
@@ -361,7 +388,7 @@ fn threads_read_and_copy_what_one_thread_does_in_every_dialect() {
             assert!(run(threads) == expected, "{options}: {threads} threads");
         }
         // An error at the end is found where it is.
-        let broken = [&bytes[..], b"key,\"open\n"].concat();
+        let broken = [&bytes[..], b"\nkey,\"open\n"].concat();
         let fail = |threads: usize| {
             let wanted = Request { threads, ..request(&["k"]) };
             load(&broken, options, &wanted)
@@ -380,4 +407,38 @@ fn a_dialect_that_contradicts_itself_is_refused() {
     assert!(error.contains("`,` cannot be both the delimiter and the quote"), "{error}");
     let named = load(b"sep=#\nk#v\n", "comment=#", &request(&["k"])).map(drop).unwrap_err().to_string();
     assert!(named.contains("line 1: this line names a character that cannot be the delimiter"), "{named}");
+}
+
+#[test]
+fn flaw_a_delimiter_that_is_found_has_no_other_meaning() {
+    for (file, options, told) in [
+        ("k,v\na,1\n", "comment=,", "`,` cannot be both the delimiter and the comment sign"),
+        ("k\na\n", "quote=,", "`,` cannot be both the delimiter and the quote"),
+        ("k\na\n", "escape=,", "`,` cannot be both the delimiter and the escape"),
+    ] {
+        let auto = dialect(&format!("delimiter=auto {options}"));
+        let error = input(file.as_bytes()).unwrap().with_dialect(auto).map(drop).unwrap_err();
+        assert!(matches!(error, TableError::Dialect { .. }) && error.to_string().contains(told), "{error}");
+    }
+    let found = input(b"k;v\n,x\na;1\n").unwrap().with_dialect(dialect("delimiter=auto comment=,")).unwrap();
+    assert_eq!(found.inspect(None, &mut go).unwrap().rows, 1);
+}
+
+#[test]
+fn flaw_what_is_said_without_a_header_names_none() {
+    let (table, _) = load(b"a,1\nb\n", "no-header ragged=skip", &request(&["1"])).unwrap();
+    let told = table.left_out().next().unwrap().shell();
+    assert!(told.contains("not as many fields as the first line, in line 2"), "{told}");
+    let error = load(b"", "no-header", &request(&["1"])).map(drop).unwrap_err().to_string();
+    assert_eq!(error, "test.csv: is empty; a table has at least one line");
+    let error = load(b"a\n", "no-header skip-lines=1", &request(&["1"])).map(drop).unwrap_err().to_string();
+    assert!(error.contains("no row stands below the 1 line that is skipped"), "{error}");
+}
+
+#[test]
+fn flaw_lines_to_skip_that_are_too_long_are_told_as_such() {
+    let long = [&b"x".repeat(17 << 20)[..], b"\nk\na\n"].concat();
+    let error = load(&long, "skip-lines=1", &request(&["k"])).map(drop).unwrap_err().text().shell();
+    let told = "test.csv, line 1: the lines above the header (`--skip-lines`) have more than 16 MiB";
+    assert_eq!(error, told);
 }

@@ -7,7 +7,7 @@ use encoding_rs::Encoding;
 
 use crate::collect::Rows;
 use crate::csv::grammar::Grammar;
-use crate::csv::{Failure, Fit, Records, without_line_end};
+use crate::csv::{Failure, Record, Records};
 use crate::dialect::{Charset, Dialect};
 use crate::error::{Place, Syntax, TableError};
 use crate::header::{self, Needed};
@@ -69,7 +69,7 @@ impl Columns {
                 rows.rows(records.block_rows(), |row| Place::Line(records.block_line(row)), value)
             } else if records.read_row().map_err(Stop::Failure)? {
                 let value = |part: usize| match indices[part] {
-                    at if dialect.escape.is_some() && dialect.is_null(records.written(at)) => Value::Null,
+                    at if dialect.escape.is_some() && self.is_written_null(records, at) => Value::Null,
                     at => self.value(records.field(at)),
                 };
                 rows.row(|| Place::Line(records.line()), value)
@@ -78,6 +78,14 @@ impl Columns {
             };
             taken.map_err(Stop::Table)?;
         }
+    }
+
+    /// Whether a field is null as it stands in the file. A field in quotes counts by its text alone, as it does in a
+    /// block.
+    fn is_written_null<R: Read>(&self, records: &Records<R>, at: usize) -> bool {
+        let written = records.written(at);
+        let is_quoted = written.first().is_some_and(|first| Some(*first) == records.grammar().quote);
+        !is_quoted && matches!(self.value(Cow::Borrowed(written)), Value::Null) && !written.is_empty()
     }
 
     #[inline]
@@ -192,7 +200,7 @@ fn select_one<'r>(
     }
     if is_first && csv.records.has_header() {
         let names = chosen.added.names(&csv.names);
-        lines.record(csv.records.verbatim(), Fit::default(), names.iter().map(String::as_str))?;
+        lines.record(csv.records.record(), names.iter().map(String::as_str))?;
     }
     let mut row =
         pieces::select(&seen.cuts, &mut csv, (chosen, wanted), first, &mut lines).map_err(or_changed)?;
@@ -201,12 +209,12 @@ fn select_one<'r>(
             let end = row + csv.records.block_rows() as u64;
             while let Some(wanted) = wanted.next_below(end) {
                 let record = csv.records.block_record((wanted.row - row) as usize);
-                lines.record(record, Fit::default(), chosen.added.texts(wanted))?;
+                lines.record(record, chosen.added.texts(wanted))?;
             }
             row = end;
         } else if csv.read_row().map_err(or_changed)? {
             if let Some(wanted) = wanted.next_below(row + 1) {
-                lines.record(csv.records.verbatim(), csv.records.fit(), chosen.added.texts(wanted))?;
+                lines.record(csv.records.record(), chosen.added.texts(wanted))?;
             }
             row += 1;
         } else {
@@ -228,7 +236,7 @@ pub(super) fn check_fields(
 ) -> Result<(), TableError> {
     let csv = Csv::open(input, packing, on_progress)?;
     let mut lines = Lines::new(io::sink(), Notation::of(&csv));
-    lines.record(b"\n", Fit::default(), fields)
+    lines.record(Record::default(), fields)
 }
 
 /// How records are written: as they were.
@@ -280,14 +288,11 @@ impl<'a, W: Write> Lines<'a, W> {
     /// Writes a record, and these fields behind as many as the header has.
     fn record<T: AsRef<str>>(
         &mut self,
-        record: &[u8],
-        fit: Fit,
+        Record { content, line_end, fit }: Record<'_>,
         fields: impl Iterator<Item = T>,
     ) -> Result<(), TableError> {
         let Notation { input, ref grammar, charset, .. } = self.notation;
-        let content = without_line_end(record);
-        let line_end =
-            if content.len() < record.len() { &record[content.len()..] } else { self.notation.line_end };
+        let line_end = if line_end.is_empty() { self.notation.line_end } else { line_end };
         let mut added = std::mem::take(&mut self.added);
         added.clear();
         for field in fields {
@@ -306,10 +311,8 @@ impl<'a, W: Write> Lines<'a, W> {
             }
         }
         if added.is_empty() {
-            self.put(record)?;
-            if content.len() == record.len() {
-                self.put(line_end)?;
-            }
+            self.put(content)?;
+            self.put(line_end)?;
         } else {
             self.put(&content[..content.len() - fit.surplus])?;
             added.splice(0..0, std::iter::repeat_n(self.notation.grammar.delimiter, fit.missing));
@@ -344,8 +347,12 @@ impl<'a> Csv<'a> {
         match csv.records.read_header() {
             Ok(true) => csv.named(),
             Ok(false) if dialect.skip_lines > 0 => {
-                let what =
-                    format!("no header stands below the {} lines that are skipped", dialect.skip_lines);
+                let first = if dialect.header { "header" } else { "row" };
+                let lines = match dialect.skip_lines {
+                    1 => "1 line that is".to_owned(),
+                    lines => format!("{lines} lines that are"),
+                };
+                let what = format!("no {first} stands below the {lines} skipped");
                 Err(TableError::Dialect { file: input.name().to_owned(), what })
             }
             Ok(false) => Err(TableError::Empty { file: input.name().to_owned() }),
@@ -457,10 +464,7 @@ impl<'a> Csv<'a> {
         let other = match what {
             Syntax::StrayQuote { .. } | Syntax::Uneven { .. } if self.records.has_header() => {
                 match self.names.is_empty() {
-                    true => {
-                        let line = without_line_end(records.verbatim());
-                        header::delimiter_of_line(line, records.grammar())
-                    }
+                    true => header::delimiter_of_line(records.verbatim(), records.grammar()),
                     false => header::delimiter(&self.names),
                 }
             }

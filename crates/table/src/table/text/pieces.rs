@@ -10,7 +10,7 @@ use vesica_crypto::par::{Pipeline, in_order};
 
 use super::{Columns, Csv, Lines, Stop};
 use crate::collect::{Loading, Parted, Rows};
-use crate::csv::{Fit, Records};
+use crate::csv::Records;
 use crate::error::TableError;
 use crate::request::Chosen;
 use crate::rows::{Ascending, MatchedRow};
@@ -167,13 +167,13 @@ impl SelectPiece<'_, '_> {
                 while let Some(wanted) = left.next_if(|wanted| wanted.row < end) {
                     let record = records.block_record((wanted.row - row) as usize);
                     let texts = chosen.added.texts(*wanted);
-                    lines.record(record, Fit::default(), texts).map_err(Stop::Table)?;
+                    lines.record(record, texts).map_err(Stop::Table)?;
                 }
                 row = end;
             } else if records.read_row().map_err(Stop::Failure)? {
                 if let Some(wanted) = left.next_if(|wanted| wanted.row == row) {
                     let texts = chosen.added.texts(*wanted);
-                    lines.record(records.verbatim(), records.fit(), texts).map_err(Stop::Table)?;
+                    lines.record(records.record(), texts).map_err(Stop::Table)?;
                 }
                 row += 1;
             } else {
