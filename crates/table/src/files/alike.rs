@@ -1,5 +1,6 @@
 //! Whether files are one table: the same columns, written in the same way.
 
+use crate::columnar::text::is_uuid;
 use crate::columnar::{self, Layout};
 use crate::error::TableError;
 use crate::format::Format;
@@ -104,6 +105,12 @@ fn differing_columns(first: &Layout, second: &Layout) -> Option<String> {
         }
         if there.data_type() != here.data_type() {
             let (name, here, there) = (name(here), here.data_type(), there.data_type());
+            return Some(format!("column {column}, `{name}`, is {here}, and that one has {there}"));
+        }
+        // Arrow says so beside the type, and keys are made accordingly.
+        if is_uuid(there) != is_uuid(here) {
+            let said = |field: &arrow_schema::Field| if is_uuid(field) { "UUIDs" } else { "16 bytes" };
+            let (name, here, there) = (name(here), said(here), said(there));
             return Some(format!("column {column}, `{name}`, is {here}, and that one has {there}"));
         }
         let stored = |layout: &Layout| layout.stored.get(at).cloned();
