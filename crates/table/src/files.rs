@@ -4,6 +4,7 @@
 //! second, and so on, in the order of their names' bytes. Each file is opened when a pass comes to it, so there may be more
 //! files than a process may have open.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -35,7 +36,7 @@ impl Listing {
     /// Names that begin with `_` or `.` or end in `.crc` are left out: an export's notes and unfinished files.
     ///
     /// # Errors
-    /// There is no file, or something that is no file, or the files are those of a table format with a log, whose files are
+    /// There is no file, or something that is no file, or one file twice, or the files are those of a table format with a log, whose files are
     /// not all current.
     pub fn of(path: &Path) -> Result<Option<Listing>, TableError> {
         let (pattern, mut files) = match fs::metadata(path) {
@@ -59,6 +60,7 @@ impl Listing {
             return Err(refused(path, what));
         }
         files.sort_unstable_by(|a, b| bytes(a).cmp(bytes(b)));
+        check_different(path, &files)?;
         Ok(Some(Listing { path: path.to_owned(), pattern, files }))
     }
 
@@ -162,6 +164,24 @@ fn check(path: &Path, whole: &Path) -> Result<(), TableError> {
         true => Ok(()),
         false => Err(refused(whole, format!("has `{name}`, which is no file; a table is files alone"))),
     }
+}
+
+/// Checks that no file has two of these names, by links: its rows would count twice.
+fn check_different(whole: &Path, files: &[PathBuf]) -> Result<(), TableError> {
+    let mut names = HashMap::new();
+    for file in files {
+        let id = FileId::of_path(file).map_err(|source| unreadable(file, source))?;
+        if let Some(first) = names.insert(id, file) {
+            let what = format!(
+                "has one file under two names, `{}` and `{}`, so its rows would count twice; remove one of the names, \
+                 or name files by a pattern that matches one of them",
+                shown_path(first),
+                shown_path(file)
+            );
+            return Err(refused(whole, what));
+        }
+    }
+    Ok(())
 }
 
 /// The files of an open input.

@@ -384,3 +384,32 @@ fn options_for_messy_text_and_several_keys_hold_for_every_file() {
         );
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn flaw_a_file_that_a_listing_has_twice_is_refused() {
+    use std::os::unix::fs::symlink;
+    let csv = &b"k\na\n"[..];
+    let in_loop = folder([("a/1.csv", csv), ("a/2.csv", csv)]);
+    symlink(".", in_loop.path().join("a/loop")).unwrap();
+    let linked = folder([("1.csv", csv)]);
+    symlink("1.csv", linked.path().join("2.csv")).unwrap();
+    let hard = folder([("1.csv", csv)]);
+    fs::hard_link(hard.path().join("1.csv"), hard.path().join("2.csv")).unwrap();
+    for (path, names) in [
+        (
+            in_loop.path().join("a/**/*.csv"),
+            ["a/1.csv", "a/loop/1.csv"].map(|name| in_loop.path().join(name)),
+        ),
+        (linked.path().to_owned(), ["1.csv", "2.csv"].map(|name| linked.path().join(name))),
+        (hard.path().to_owned(), ["1.csv", "2.csv"].map(|name| hard.path().join(name))),
+    ] {
+        let error = Listing::of(&path).map(drop).unwrap_err().to_string();
+        assert!(names.iter().all(|name| error.contains(&format!("`{}`", shown_path(name)))), "{error}");
+        assert!(error.contains("its rows would count twice; "), "{error}");
+    }
+    // A link to a file elsewhere is one file.
+    let other = folder([("b.csv", csv)]);
+    symlink(linked.path().join("1.csv"), other.path().join("a.csv")).unwrap();
+    assert_eq!(Listing::of(other.path()).unwrap().unwrap().files().len(), 2);
+}
