@@ -12,7 +12,7 @@ use std::ops::{ControlFlow, Deref};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use glob::Pattern;
+use glob::{MatchOptions, Pattern};
 
 use crate::error::TableError;
 use crate::file_id::FileId;
@@ -72,19 +72,48 @@ impl Listing {
     /// Whether a new file at that path would be one of them.
     pub fn would_have(&self, path: &Path) -> bool {
         let Some(name) = path.file_name().filter(|name| !is_left_out(name)) else { return false };
-        let folder = |path: &Path| {
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            FileId::of_path(parent.unwrap_or(Path::new("."))).ok()
-        };
+        let folder = |path: &Path| FileId::of_path(parent(path)).ok();
         let Some(pattern) = &self.pattern else {
             return folder(path)
                 .is_some_and(|parent| FileId::of_path(&self.path).is_ok_and(|id| id == parent));
         };
         let last = self.path.file_name().and_then(OsStr::to_str).and_then(|last| Pattern::new(last).ok());
         let named_so = last.is_some_and(|last| last.matches(&name.to_string_lossy()));
+        // A link may lead to a folder that the pattern does not name.
         let beside = || self.files.iter().any(|file| folder(file).is_some_and(|id| Some(id) == folder(path)));
-        pattern.matches_path(path) || named_so && beside()
+        pattern.matches_path_with(path, OF_ONE_NAME)
+            || self.matches_real(path, name).unwrap_or(false)
+            || named_so && beside()
     }
+
+    /// Whether the pattern matches a path however the two are spelled; none if there are no such folders.
+    fn matches_real(&self, path: &Path, name: &OsStr) -> Option<bool> {
+        let fixed: PathBuf = self.path.components().take(fixed(&self.path)).collect();
+        let wild: PathBuf = self.path.components().skip(fixed.components().count()).collect();
+        let folder =
+            fs::canonicalize(if fixed.as_os_str().is_empty() { Path::new(".") } else { &fixed }).ok()?;
+        let path = fs::canonicalize(parent(path)).ok()?.join(name);
+        let within = path.strip_prefix(folder).ok()?;
+        let matches = Pattern::new(wild.to_str()?).ok()?.matches_path_with(within, OF_ONE_NAME);
+        Some(matches && !within.components().any(|part| is_left_out(part.as_os_str())))
+    }
+}
+
+/// `*` and `?` stand for characters of one name, as when the files are found.
+const OF_ONE_NAME: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: false,
+};
+
+/// The folder that a path is in.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// How many parts a pattern has before its first wildcard. These folders may have any name.
+fn fixed(path: &Path) -> usize {
+    path.components().take_while(|part| pattern(Path::new(part)).is_none()).count()
 }
 
 fn bytes(path: &Path) -> &[u8] {
@@ -133,8 +162,7 @@ fn matching(path: &Path, text: &str) -> Result<(Pattern, Vec<PathBuf>), TableErr
     let wrong =
         |error: glob::PatternError| refused(path, format!("cannot be read as a pattern: {}", error.msg));
     let pattern = Pattern::new(text).map_err(wrong)?;
-    // The folders before the first wildcard may have any name.
-    let fixed = path.components().take_while(|part| self::pattern(Path::new(part)).is_none()).count();
+    let fixed = fixed(path);
     let mut files = Vec::new();
     for found in glob::glob(text).map_err(wrong)? {
         let found = found.map_err(|error| {

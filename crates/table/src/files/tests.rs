@@ -413,3 +413,25 @@ fn flaw_a_file_that_a_listing_has_twice_is_refused() {
     symlink(linked.path().join("1.csv"), other.path().join("a.csv")).unwrap();
     assert_eq!(Listing::of(other.path()).unwrap().unwrap().files().len(), 2);
 }
+
+#[test]
+fn flaw_a_pattern_knows_a_new_file_by_any_spelling_of_its_path() {
+    let csv = &b"k\na\n"[..];
+    let folder = folder([("a/b/1.csv", csv), ("a/new/x.txt", b""), ("a/b/deep/y.txt", b""), ("a/_t/z", b"")]);
+    let at = |path: &str| folder.path().join(path);
+    for (pattern, path, would_have) in [
+        ("a/**/*.csv", "a/new/out.csv", true),
+        ("a/**/*.csv", "a/../a/new/out.csv", true),
+        ("a/**/*.csv", "a/new/out.txt", false),
+        ("a/**/*.csv", "a/_t/out.csv", false),
+        ("a/../a/**/*.csv", "a/new/out.csv", true),
+        ("a/*/*.csv", "a/../a/new/out.csv", true),
+        // `*` stands for characters of one name.
+        ("a/b/*.csv", "a/b/deep/out.csv", false),
+        ("a/b/*.csv", "a/b/deep/../out.csv", true),
+        ("a/*/*.csv", "a/b/deep/out.csv", false),
+    ] {
+        let listing = Listing::of(&at(pattern)).unwrap().unwrap();
+        assert_eq!(listing.would_have(&at(path)), would_have, "{pattern} {path}");
+    }
+}
