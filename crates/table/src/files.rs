@@ -4,7 +4,7 @@
 //! second, and so on, in the order of their names' bytes. Each file is opened when a pass comes to it, so there may be more
 //! files than a process may have open.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -139,17 +139,10 @@ fn pattern(path: &Path) -> Option<&str> {
 }
 
 fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
+    check_no_log(folder)?;
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(|source| unreadable(folder, source))? {
         let name = entry.map_err(|source| unreadable(folder, source))?.file_name();
-        let log = [("_delta_log", "Delta"), (".hoodie", "Hudi")].into_iter().find(|(log, _)| name == *log);
-        if let Some((_, format)) = log {
-            let what = format!(
-                "is a {format} table, whose folder also has files with rows that were deleted since; export its rows as \
-                 Parquet or CSV"
-            );
-            return Err(refused(folder, what));
-        }
         if !is_left_out(&name) {
             files.push(folder.join(name));
         }
@@ -158,12 +151,26 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
     Ok(files)
 }
 
+/// Checks that a folder is no table whose log says which files are current.
+fn check_no_log(folder: &Path) -> Result<(), TableError> {
+    for (log, format) in [("_delta_log", "Delta"), (".hoodie", "Hudi")] {
+        if folder.join(log).exists() {
+            let what = format!(
+                "is a {format} table, whose folder also has files with rows that were deleted since; export its rows as \
+                 Parquet or CSV"
+            );
+            return Err(refused(folder, what));
+        }
+    }
+    Ok(())
+}
+
 fn matching(path: &Path, text: &str) -> Result<(Pattern, Vec<PathBuf>), TableError> {
     let wrong =
         |error: glob::PatternError| refused(path, format!("cannot be read as a pattern: {}", error.msg));
     let pattern = Pattern::new(text).map_err(wrong)?;
     let fixed = fixed(path);
-    let mut files = Vec::new();
+    let (mut files, mut folders) = (Vec::new(), HashSet::new());
     for found in glob::glob(text).map_err(wrong)? {
         let found = found.map_err(|error| {
             let path = error.path().to_owned();
@@ -171,6 +178,13 @@ fn matching(path: &Path, text: &str) -> Result<(Pattern, Vec<PathBuf>), TableErr
         })?;
         if !found.components().skip(fixed).any(|part| is_left_out(part.as_os_str())) {
             check(&found, path)?;
+            for folder in found.ancestors().skip(1).take_while(|folder| folder.components().count() >= fixed)
+            {
+                if !folders.insert(folder.to_owned()) {
+                    break;
+                }
+                check_no_log(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
+            }
             files.push(found);
         }
     }

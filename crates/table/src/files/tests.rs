@@ -435,3 +435,21 @@ fn flaw_a_pattern_knows_a_new_file_by_any_spelling_of_its_path() {
         assert_eq!(listing.would_have(&at(path)), would_have, "{pattern} {path}");
     }
 }
+
+#[test]
+fn flaw_a_table_with_a_log_is_refused_through_a_pattern() {
+    let csv = &b"k\na\n"[..];
+    for (log, told) in [("_delta_log", "is a Delta table"), (".hoodie", "is a Hudi table")] {
+        let log = format!("dl/{log}/0.json");
+        let folder =
+            folder([(&*log, &b"{}"[..]), ("dl/1.csv", csv), ("dl/p=1/2.csv", csv), ("x/3.csv", csv)]);
+        for pattern in ["dl/*.csv", "dl/p=*/*.csv", "*/*.csv", "**/*.csv"] {
+            let error = refusal(&folder.path().join(pattern));
+            assert!(
+                error.starts_with(&shown_path(&folder.path().join("dl"))) && error.contains(told),
+                "{error}"
+            );
+        }
+        assert!(Listing::of(&folder.path().join("x/*.csv")).unwrap().is_some());
+    }
+}
