@@ -232,7 +232,8 @@ pub(crate) struct Files {
     listing: Listing,
     /// Their names in errors.
     names: Vec<String>,
-    lengths: Vec<u64>,
+    /// The bytes of each file and those before it.
+    ends: Vec<u64>,
     /// Approximately how many rows there are, once the files were found to be one table.
     rows_hint: OnceLock<usize>,
 }
@@ -240,7 +241,17 @@ pub(crate) struct Files {
 impl Files {
     /// The bytes of all.
     pub(crate) fn length(&self) -> u64 {
-        self.lengths.iter().sum()
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// The bytes of all before that file.
+    fn before(&self, index: usize) -> u64 {
+        index.checked_sub(1).map_or(0, |index| self.ends[index])
+    }
+
+    /// The bytes of that file.
+    fn length_of(&self, index: usize) -> u64 {
+        self.ends[index] - self.before(index)
     }
 }
 
@@ -265,10 +276,10 @@ impl Input {
     /// The files of a listing as one table.
     pub(crate) fn of_files(listing: Listing) -> Result<Input, TableError> {
         let names: Vec<String> = listing.files.iter().map(|file| shown_path(file)).collect();
-        let (mut lengths, mut format) = (Vec::new(), None);
+        let (mut ends, mut format) = (Vec::new(), None);
         for (path, name) in listing.files.iter().zip(&names) {
             let input = Input::open_file(path)?;
-            lengths.push(input.length());
+            ends.push(ends.last().copied().unwrap_or(0) + input.length());
             let expected: Format = *format.get_or_insert(input.format());
             if input.format() != expected {
                 let what = format!("it is {}, and that one is {}", input.format().name(), expected.name());
@@ -276,7 +287,7 @@ impl Input {
             }
         }
         let name = shown_path(&listing.path);
-        let files = Files { listing, names, lengths, rows_hint: OnceLock::new() };
+        let files = Files { listing, names, ends, rows_hint: OnceLock::new() };
         Ok(Input::of_source(Source::Files(Box::new(files)), name, None, format.unwrap_or(Format::Batches)))
     }
 
@@ -340,7 +351,7 @@ impl Input {
         index: usize,
         on_progress: OnProgress<'p>,
     ) -> impl FnMut(Progress) -> ControlFlow<()> + 'p {
-        let all = self.files().map(|files| (files.lengths[..index].iter().sum::<u64>(), files.length()));
+        let all = self.files().map(|files| (files.before(index), files.length()));
         move |Progress { done, total }| {
             on_progress(match all {
                 Some((before, all)) => Progress { done: before + done, total: all.max(before + done) },

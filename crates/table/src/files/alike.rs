@@ -24,9 +24,9 @@ impl Input {
             Format::Csv(packing) => {
                 self.compare(|input| writing(input, packing), differing_text)?;
                 // The longest file tells most. The others are taken to have as many rows for each byte.
-                let longest = (0..files.lengths.len()).max_by_key(|index| files.lengths[*index]).unwrap_or(0);
+                let longest = (0..files.names.len()).max_by_key(|index| files.length_of(*index)).unwrap_or(0);
                 let rows = writing(&*self.one(longest)?, packing)?.rows_hint as u128;
-                let length = u128::from(files.lengths[longest].max(1));
+                let length = u128::from(files.length_of(longest).max(1));
                 usize::try_from(rows * u128::from(files.length()) / length).unwrap_or(usize::MAX)
             }
             _ => {
