@@ -81,9 +81,9 @@ impl Listing {
         let named_so = last.is_some_and(|last| last.matches(&name.to_string_lossy()));
         // A link may lead to a folder that the pattern does not name.
         let beside = || self.files.iter().any(|file| folder(file).is_some_and(|id| Some(id) == folder(path)));
-        pattern.matches_path_with(path, OF_ONE_NAME)
-            || self.matches_real(path, name).unwrap_or(false)
-            || named_so && beside()
+        let as_spelled =
+            pattern.matches_path_with(path, OF_ONE_NAME) && !has_left_out(path, fixed(&self.path));
+        as_spelled || self.matches_real(path, name).unwrap_or(false) || named_so && beside()
     }
 
     /// Whether the pattern matches a path however the two are spelled; none if there are no such folders.
@@ -95,7 +95,7 @@ impl Listing {
         let path = fs::canonicalize(parent(path)).ok()?.join(name);
         let within = path.strip_prefix(folder).ok()?;
         let matches = Pattern::new(wild.to_str()?).ok()?.matches_path_with(within, OF_ONE_NAME);
-        Some(matches && !within.components().any(|part| is_left_out(part.as_os_str())))
+        Some(matches && !has_left_out(within, 0))
     }
 }
 
@@ -123,6 +123,11 @@ fn bytes(path: &Path) -> &[u8] {
 fn is_left_out(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(b"_") || name.starts_with(b".") || name.ends_with(b".crc")
+}
+
+/// Whether a part of the path after so many is left out.
+fn has_left_out(path: &Path, fixed: usize) -> bool {
+    path.components().skip(fixed).any(|part| is_left_out(part.as_os_str()))
 }
 
 fn refused(path: &Path, what: impl Into<String>) -> TableError {
@@ -176,7 +181,7 @@ fn matching(path: &Path, text: &str) -> Result<(Pattern, Vec<PathBuf>), TableErr
             let path = error.path().to_owned();
             unreadable(&path, error.into())
         })?;
-        if !found.components().skip(fixed).any(|part| is_left_out(part.as_os_str())) {
+        if !has_left_out(&found, fixed) {
             check(&found, path)?;
             for folder in found.ancestors().skip(1).take_while(|folder| folder.components().count() >= fixed)
             {

@@ -424,6 +424,7 @@ fn flaw_a_pattern_knows_a_new_file_by_any_spelling_of_its_path() {
         ("a/**/*.csv", "a/../a/new/out.csv", true),
         ("a/**/*.csv", "a/new/out.txt", false),
         ("a/**/*.csv", "a/_t/out.csv", false),
+        ("a/**/*.csv", "a/../out.csv", false),
         ("a/../a/**/*.csv", "a/new/out.csv", true),
         ("a/*/*.csv", "a/../a/new/out.csv", true),
         // `*` stands for characters of one name.
