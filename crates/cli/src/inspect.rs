@@ -7,6 +7,7 @@ use std::path::Path;
 
 use vesica::channel::CancelToken;
 use vesica::inspect;
+use vesica::output_paths;
 use vesica::profile::{self, Profile};
 use vesica::table::{Inspection, Keys, shown_path};
 use vesica::text::Text;
@@ -27,8 +28,11 @@ pub(crate) fn run(args: &Inspect) -> u8 {
             return error.kind.exit_code();
         }
     };
-    let found = inspect::inspect(&args.input(), args.keys().as_ref(), args.text.clone().dialect(), &cancel);
-    let found = found.and_then(|found| {
+    let input = args.input();
+    let apart = args.profile.as_deref().map_or(Ok(()), |path| output_paths::check_apart(path, &input));
+    let found = apart.and_then(|()| {
+        let dialect = args.text.clone().dialect();
+        let found = inspect::inspect(&input, args.keys().as_ref(), dialect, &cancel)?;
         args.profile.as_deref().map_or(Ok(()), |path| write_profile(path, &found))?;
         Ok(found)
     });

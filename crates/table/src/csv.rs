@@ -93,7 +93,7 @@ pub(crate) struct Fit {
 }
 
 /// A record as it stands in the file.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Record<'r> {
     pub(crate) content: &'r [u8],
     /// Empty for a last record without one.

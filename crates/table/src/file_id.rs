@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// The identity of a file, the same for all its names.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FileId(Inner);
 
 #[cfg(unix)]

@@ -4,6 +4,7 @@
 //! second, and so on, in the order of their names' bytes. Each file is opened when a pass comes to it, so there may be more
 //! files than a process may have open.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -11,7 +12,7 @@ use std::ops::{ControlFlow, Deref};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use glob::Pattern;
+use glob::{MatchOptions, Pattern};
 
 use crate::error::TableError;
 use crate::file_id::FileId;
@@ -35,7 +36,7 @@ impl Listing {
     /// Names that begin with `_` or `.` or end in `.crc` are left out: an export's notes and unfinished files.
     ///
     /// # Errors
-    /// There is no file, or something that is no file, or the files are those of a table format with a log, whose files are
+    /// There is no file, or something that is no file, or one file twice, or the files are those of a table format with a log, whose files are
     /// not all current.
     pub fn of(path: &Path) -> Result<Option<Listing>, TableError> {
         let (pattern, mut files) = match fs::metadata(path) {
@@ -59,6 +60,7 @@ impl Listing {
             return Err(refused(path, what));
         }
         files.sort_unstable_by(|a, b| bytes(a).cmp(bytes(b)));
+        check_different(path, &files)?;
         Ok(Some(Listing { path: path.to_owned(), pattern, files }))
     }
 
@@ -70,19 +72,48 @@ impl Listing {
     /// Whether a new file at that path would be one of them.
     pub fn would_have(&self, path: &Path) -> bool {
         let Some(name) = path.file_name().filter(|name| !is_left_out(name)) else { return false };
-        let folder = |path: &Path| {
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            FileId::of_path(parent.unwrap_or(Path::new("."))).ok()
-        };
+        let folder = |path: &Path| FileId::of_path(parent(path)).ok();
         let Some(pattern) = &self.pattern else {
             return folder(path)
                 .is_some_and(|parent| FileId::of_path(&self.path).is_ok_and(|id| id == parent));
         };
         let last = self.path.file_name().and_then(OsStr::to_str).and_then(|last| Pattern::new(last).ok());
         let named_so = last.is_some_and(|last| last.matches(&name.to_string_lossy()));
+        // A link may lead to a folder that the pattern does not name.
         let beside = || self.files.iter().any(|file| folder(file).is_some_and(|id| Some(id) == folder(path)));
-        pattern.matches_path(path) || named_so && beside()
+        let as_spelled =
+            pattern.matches_path_with(path, OF_ONE_NAME) && !has_left_out(path, fixed(&self.path));
+        as_spelled || self.matches_real(path, name).unwrap_or(false) || named_so && beside()
     }
+
+    /// Whether the pattern matches a path however the two are spelled; none if there are no such folders.
+    fn matches_real(&self, path: &Path, name: &OsStr) -> Option<bool> {
+        let fixed: PathBuf = self.path.components().take(fixed(&self.path)).collect();
+        let wild: PathBuf = self.path.components().skip(fixed.components().count()).collect();
+        let folder =
+            fs::canonicalize(if fixed.as_os_str().is_empty() { Path::new(".") } else { &fixed }).ok()?;
+        let path = fs::canonicalize(parent(path)).ok()?.join(name);
+        let within = path.strip_prefix(folder).ok()?;
+        let matches = Pattern::new(wild.to_str()?).ok()?.matches_path_with(within, OF_ONE_NAME);
+        Some(matches && !has_left_out(within, 0))
+    }
+}
+
+/// `*` and `?` stand for characters of one name, as when the files are found.
+const OF_ONE_NAME: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: false,
+};
+
+/// The folder that a path is in.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// How many parts a pattern has before its first wildcard. These folders may have any name.
+fn fixed(path: &Path) -> usize {
+    path.components().take_while(|part| pattern(Path::new(part)).is_none()).count()
 }
 
 fn bytes(path: &Path) -> &[u8] {
@@ -92,6 +123,11 @@ fn bytes(path: &Path) -> &[u8] {
 fn is_left_out(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(b"_") || name.starts_with(b".") || name.ends_with(b".crc")
+}
+
+/// Whether a part of the path after so many is left out.
+fn has_left_out(path: &Path, fixed: usize) -> bool {
+    path.components().skip(fixed).any(|part| is_left_out(part.as_os_str()))
 }
 
 fn refused(path: &Path, what: impl Into<String>) -> TableError {
@@ -108,17 +144,10 @@ fn pattern(path: &Path) -> Option<&str> {
 }
 
 fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
+    check_no_log(folder)?;
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(|source| unreadable(folder, source))? {
         let name = entry.map_err(|source| unreadable(folder, source))?.file_name();
-        let log = [("_delta_log", "Delta"), (".hoodie", "Hudi")].into_iter().find(|(log, _)| name == *log);
-        if let Some((_, format)) = log {
-            let what = format!(
-                "is a {format} table, whose folder also has files with rows that were deleted since; export its rows as \
-                 Parquet or CSV"
-            );
-            return Err(refused(folder, what));
-        }
         if !is_left_out(&name) {
             files.push(folder.join(name));
         }
@@ -127,20 +156,40 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
     Ok(files)
 }
 
+/// Checks that a folder is no table whose log says which files are current.
+fn check_no_log(folder: &Path) -> Result<(), TableError> {
+    for (log, format) in [("_delta_log", "Delta"), (".hoodie", "Hudi")] {
+        if folder.join(log).exists() {
+            let what = format!(
+                "is a {format} table, whose folder also has files with rows that were deleted since; export its rows as \
+                 Parquet or CSV"
+            );
+            return Err(refused(folder, what));
+        }
+    }
+    Ok(())
+}
+
 fn matching(path: &Path, text: &str) -> Result<(Pattern, Vec<PathBuf>), TableError> {
     let wrong =
         |error: glob::PatternError| refused(path, format!("cannot be read as a pattern: {}", error.msg));
     let pattern = Pattern::new(text).map_err(wrong)?;
-    // The folders before the first wildcard may have any name.
-    let fixed = path.components().take_while(|part| self::pattern(Path::new(part)).is_none()).count();
-    let mut files = Vec::new();
+    let fixed = fixed(path);
+    let (mut files, mut folders) = (Vec::new(), HashSet::new());
     for found in glob::glob(text).map_err(wrong)? {
         let found = found.map_err(|error| {
             let path = error.path().to_owned();
             unreadable(&path, error.into())
         })?;
-        if !found.components().skip(fixed).any(|part| is_left_out(part.as_os_str())) {
+        if !has_left_out(&found, fixed) {
             check(&found, path)?;
+            for folder in found.ancestors().skip(1).take_while(|folder| folder.components().count() >= fixed)
+            {
+                if !folders.insert(folder.to_owned()) {
+                    break;
+                }
+                check_no_log(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
+            }
             files.push(found);
         }
     }
@@ -164,13 +213,32 @@ fn check(path: &Path, whole: &Path) -> Result<(), TableError> {
     }
 }
 
+/// Checks that no file has two of these names, by links: its rows would count twice.
+fn check_different(whole: &Path, files: &[PathBuf]) -> Result<(), TableError> {
+    let mut names = HashMap::new();
+    for file in files {
+        let id = FileId::of_path(file).map_err(|source| unreadable(file, source))?;
+        if let Some(first) = names.insert(id, file) {
+            let what = format!(
+                "has one file under two names, `{}` and `{}`, so its rows would count twice; remove one of the names, \
+                 or name files by a pattern that matches one of them",
+                shown_path(first),
+                shown_path(file)
+            );
+            return Err(refused(whole, what));
+        }
+    }
+    Ok(())
+}
+
 /// The files of an open input.
 #[derive(Debug)]
 pub(crate) struct Files {
     listing: Listing,
     /// Their names in errors.
     names: Vec<String>,
-    lengths: Vec<u64>,
+    /// The bytes of each file and those before it.
+    ends: Vec<u64>,
     /// Approximately how many rows there are, once the files were found to be one table.
     rows_hint: OnceLock<usize>,
 }
@@ -178,7 +246,17 @@ pub(crate) struct Files {
 impl Files {
     /// The bytes of all.
     pub(crate) fn length(&self) -> u64 {
-        self.lengths.iter().sum()
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// The bytes of all before that file.
+    fn before(&self, index: usize) -> u64 {
+        index.checked_sub(1).map_or(0, |index| self.ends[index])
+    }
+
+    /// The bytes of that file.
+    fn length_of(&self, index: usize) -> u64 {
+        self.ends[index] - self.before(index)
     }
 }
 
@@ -203,10 +281,10 @@ impl Input {
     /// The files of a listing as one table.
     pub(crate) fn of_files(listing: Listing) -> Result<Input, TableError> {
         let names: Vec<String> = listing.files.iter().map(|file| shown_path(file)).collect();
-        let (mut lengths, mut format) = (Vec::new(), None);
+        let (mut ends, mut format) = (Vec::new(), None);
         for (path, name) in listing.files.iter().zip(&names) {
             let input = Input::open_file(path)?;
-            lengths.push(input.length());
+            ends.push(ends.last().copied().unwrap_or(0) + input.length());
             let expected: Format = *format.get_or_insert(input.format());
             if input.format() != expected {
                 let what = format!("it is {}, and that one is {}", input.format().name(), expected.name());
@@ -214,7 +292,7 @@ impl Input {
             }
         }
         let name = shown_path(&listing.path);
-        let files = Files { listing, names, lengths, rows_hint: OnceLock::new() };
+        let files = Files { listing, names, ends, rows_hint: OnceLock::new() };
         Ok(Input::of_source(Source::Files(Box::new(files)), name, None, format.unwrap_or(Format::Batches)))
     }
 
@@ -278,7 +356,7 @@ impl Input {
         index: usize,
         on_progress: OnProgress<'p>,
     ) -> impl FnMut(Progress) -> ControlFlow<()> + 'p {
-        let all = self.files().map(|files| (files.lengths[..index].iter().sum::<u64>(), files.length()));
+        let all = self.files().map(|files| (files.before(index), files.length()));
         move |Progress { done, total }| {
             on_progress(match all {
                 Some((before, all)) => Progress { done: before + done, total: all.max(before + done) },

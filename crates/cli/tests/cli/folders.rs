@@ -138,3 +138,27 @@ fn a_look_at_a_folder() {
     received.expect(0, &[]);
     sent.expect(0, &[]);
 }
+
+#[test]
+fn flaw_reports_and_profiles_do_not_go_into_the_folder_that_is_the_input() {
+    // A profile is of 100 rows or more.
+    let scene = folders(300, ("parquet", parquet));
+    let files = || fs::read_dir(scene.path("mine")).unwrap().count();
+    let before = files();
+    let told = ["would become one of the files that are the input"];
+    let base = ["local", "--receiver", "mine", "--sender", "theirs", "--key", "email:email"];
+    for report in ["mine", "mine/", "theirs/../mine"] {
+        scene.run(&with(&base, &["--output", "out.csv", "--report", report])).expect(64, &told);
+    }
+    for (input, profile) in
+        [("mine", "mine/p.json"), ("mine", "theirs/../mine/p.json"), ("mine/*", "mine/p.json")]
+    {
+        let ended = scene.run(&["inspect", input, "--key", "email:email", "--profile", profile]);
+        ended.expect(64, &told);
+    }
+    assert_eq!(files(), before);
+    // What a pattern does not match may stand beside its files.
+    let base = ["local", "--receiver", "mine/*.csv", "--sender", "theirs", "--key", "email:email"];
+    scene.run(&with(&base, &["--output", "out.csv", "--report", "mine"])).expect(0, &[]);
+    scene.run(&["inspect", "mine/*.csv", "--key", "email:email", "--profile", "mine/p.json"]).expect(0, &[]);
+}

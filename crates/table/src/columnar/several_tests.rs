@@ -170,3 +170,27 @@ fn damage_and_rows_are_named_with_their_file() {
         assert!(matches!(result, Err(TableError::Changed { .. })), "{format:?}");
     }
 }
+
+#[test]
+fn flaw_a_column_that_one_file_calls_uuid_and_another_does_not_is_refused() {
+    let bare = Field::new("k", DataType::FixedSizeBinary(16), true);
+    let raws = [[1_u8; 16], [2; 16]];
+    let values = FixedSizeBinaryArray::try_from_iter(raws.iter()).unwrap();
+    let of = |field: Field| {
+        let schema = Arc::new(arrow_schema::Schema::new(vec![field]));
+        RecordBatch::try_new(schema, vec![Arc::new(values.clone())]).unwrap()
+    };
+    let (bare, named) = (of(bare.clone()), of(text::as_uuid(bare)));
+    for format in [Format::ArrowFile, Format::ArrowStream] {
+        for (first, second) in [(&named, &bare), (&bare, &named)] {
+            let folder = folder(&[file(format, &[first.clone()]), file(format, &[second.clone()])]);
+            let error = open(&folder).load(&request(&["k"]), &mut go).map(drop).unwrap_err();
+            assert!(matches!(error, TableError::Unlike { .. }), "{error}");
+            assert!(error.to_string().contains("column 1, `k`, "), "{error}");
+        }
+        for same in [&named, &bare] {
+            let folder = folder(&[file(format, &[same.clone()]), file(format, &[same.clone()])]);
+            assert!(open(&folder).check_rows(&mut go).is_ok());
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Whether files are one table: the same columns, written in the same way.
 
+use crate::columnar::text::is_uuid;
 use crate::columnar::{self, Layout};
 use crate::error::TableError;
 use crate::format::Format;
@@ -23,9 +24,9 @@ impl Input {
             Format::Csv(packing) => {
                 self.compare(|input| writing(input, packing), differing_text)?;
                 // The longest file tells most. The others are taken to have as many rows for each byte.
-                let longest = (0..files.lengths.len()).max_by_key(|index| files.lengths[*index]).unwrap_or(0);
+                let longest = (0..files.names.len()).max_by_key(|index| files.length_of(*index)).unwrap_or(0);
                 let rows = writing(&*self.one(longest)?, packing)?.rows_hint as u128;
-                let length = u128::from(files.lengths[longest].max(1));
+                let length = u128::from(files.length_of(longest).max(1));
                 usize::try_from(rows * u128::from(files.length()) / length).unwrap_or(usize::MAX)
             }
             _ => {
@@ -104,6 +105,12 @@ fn differing_columns(first: &Layout, second: &Layout) -> Option<String> {
         }
         if there.data_type() != here.data_type() {
             let (name, here, there) = (name(here), here.data_type(), there.data_type());
+            return Some(format!("column {column}, `{name}`, is {here}, and that one has {there}"));
+        }
+        // Arrow says so beside the type, and keys are made accordingly.
+        if is_uuid(there) != is_uuid(here) {
+            let said = |field: &arrow_schema::Field| if is_uuid(field) { "UUIDs" } else { "16 bytes" };
+            let (name, here, there) = (name(here), said(here), said(there));
             return Some(format!("column {column}, `{name}`, is {here}, and that one has {there}"));
         }
         let stored = |layout: &Layout| layout.stored.get(at).cloned();

@@ -423,3 +423,73 @@ fn flaw_rows_left_out_are_told_of_ten_files() {
     assert_eq!(one_more[10], "1 more file has rows that were left out (`--ragged skip`)");
     assert_eq!(told(30)[10..], ["20 more files have rows that were left out (`--ragged skip`)"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn flaw_a_file_that_a_listing_has_twice_is_refused() {
+    use std::os::unix::fs::symlink;
+    let csv = &b"k\na\n"[..];
+    let in_loop = folder([("a/1.csv", csv), ("a/2.csv", csv)]);
+    symlink(".", in_loop.path().join("a/loop")).unwrap();
+    let linked = folder([("1.csv", csv)]);
+    symlink("1.csv", linked.path().join("2.csv")).unwrap();
+    let hard = folder([("1.csv", csv)]);
+    fs::hard_link(hard.path().join("1.csv"), hard.path().join("2.csv")).unwrap();
+    for (path, names) in [
+        (
+            in_loop.path().join("a/**/*.csv"),
+            ["a/1.csv", "a/loop/1.csv"].map(|name| in_loop.path().join(name)),
+        ),
+        (linked.path().to_owned(), ["1.csv", "2.csv"].map(|name| linked.path().join(name))),
+        (hard.path().to_owned(), ["1.csv", "2.csv"].map(|name| hard.path().join(name))),
+    ] {
+        let error = Listing::of(&path).map(drop).unwrap_err().to_string();
+        assert!(names.iter().all(|name| error.contains(&format!("`{}`", shown_path(name)))), "{error}");
+        assert!(error.contains("its rows would count twice; "), "{error}");
+    }
+    // A link to a file elsewhere is one file.
+    let other = folder([("b.csv", csv)]);
+    symlink(linked.path().join("1.csv"), other.path().join("a.csv")).unwrap();
+    assert_eq!(Listing::of(other.path()).unwrap().unwrap().files().len(), 2);
+}
+
+#[test]
+fn flaw_a_pattern_knows_a_new_file_by_any_spelling_of_its_path() {
+    let csv = &b"k\na\n"[..];
+    let folder = folder([("a/b/1.csv", csv), ("a/new/x.txt", b""), ("a/b/deep/y.txt", b""), ("a/_t/z", b"")]);
+    let at = |path: &str| folder.path().join(path);
+    for (pattern, path, would_have) in [
+        ("a/**/*.csv", "a/new/out.csv", true),
+        ("a/**/*.csv", "a/../a/new/out.csv", true),
+        ("a/**/*.csv", "a/new/out.txt", false),
+        ("a/**/*.csv", "a/_t/out.csv", false),
+        ("a/**/*.csv", "a/../out.csv", false),
+        ("a/../a/**/*.csv", "a/new/out.csv", true),
+        ("a/*/*.csv", "a/../a/new/out.csv", true),
+        // `*` stands for characters of one name.
+        ("a/b/*.csv", "a/b/deep/out.csv", false),
+        ("a/b/*.csv", "a/b/deep/../out.csv", true),
+        ("a/*/*.csv", "a/b/deep/out.csv", false),
+    ] {
+        let listing = Listing::of(&at(pattern)).unwrap().unwrap();
+        assert_eq!(listing.would_have(&at(path)), would_have, "{pattern} {path}");
+    }
+}
+
+#[test]
+fn flaw_a_table_with_a_log_is_refused_through_a_pattern() {
+    let csv = &b"k\na\n"[..];
+    for (log, told) in [("_delta_log", "is a Delta table"), (".hoodie", "is a Hudi table")] {
+        let log = format!("dl/{log}/0.json");
+        let folder =
+            folder([(&*log, &b"{}"[..]), ("dl/1.csv", csv), ("dl/p=1/2.csv", csv), ("x/3.csv", csv)]);
+        for pattern in ["dl/*.csv", "dl/p=*/*.csv", "*/*.csv", "**/*.csv"] {
+            let error = refusal(&folder.path().join(pattern));
+            assert!(
+                error.starts_with(&shown_path(&folder.path().join("dl"))) && error.contains(told),
+                "{error}"
+            );
+        }
+        assert!(Listing::of(&folder.path().join("x/*.csv")).unwrap().is_some());
+    }
+}

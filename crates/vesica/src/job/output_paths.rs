@@ -17,6 +17,9 @@ const OTHER_FORMATS: [&str; 5] = ["html", "htm", "pdf", "csv", "xlsx"];
 /// Digits of a session's name in the name of a report.
 const SESSION_DIGITS: usize = 12;
 
+/// A name such as a report gets in a folder.
+const LIKE_A_REPORT: &str = "2026-01-01T000000Z-receiver-no-session.json";
+
 /// How long a report may wait for its stream after a cancellation.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -50,11 +53,17 @@ pub fn check(
     Ok((report, events.map(|path| protected.output_at(path)).transpose()?))
 }
 
+/// Checks that a new file at that path would not become a part of the table, if that is a folder or a pattern.
+pub fn check_apart(path: &Path, table: &Path) -> Result<(), Error> {
+    Protected::of([&table.to_owned()])?.check_tables(path)
+}
+
 /// A report's place that can be written to and holds no report yet.
 fn report_at(path: &Path, protected: &Protected) -> Result<ReportPlace, Error> {
     if path.is_dir() {
         // Whatever name it will have, it must be possible to make a file there.
         protected.output_at(&path.join(".vesica-report"))?;
+        protected.check_tables(&path.join(LIKE_A_REPORT))?;
         return Ok(ReportPlace::Folder(path.to_owned()));
     }
     if path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| is_separator(last.into())) {
@@ -131,7 +140,10 @@ impl Protected {
 
     /// Checks that the run does not make another file at the same path, and no table gets a file more.
     fn check_new(&self, path: &Path) -> Result<(), Error> {
-        self.check_tables(path)?;
+        // A standard stream is no new file.
+        if standard(path).is_none() {
+            self.check_tables(path)?;
+        }
         if !self.new.contains(&target(path)) {
             return Ok(());
         }
