@@ -375,7 +375,7 @@ fn select_one(
         }
         let matching = guarded(|| taken(&batch, filter)).and_then(Result::ok);
         let batch = matching.ok_or_else(|| or_changed(damaged(input, None, What::Data)))?;
-        write_matches(&batch, &chosen, &wanted, sink)?;
+        write_matches(&batch, chosen, &wanted, sink)?;
     }
     let same = match &scan.source {
         Source::Parquet(_) => parquet::unchanged(input, seen)?,

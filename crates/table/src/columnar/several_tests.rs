@@ -183,13 +183,17 @@ fn flaw_a_column_that_one_file_calls_uuid_and_another_does_not_is_refused() {
     let (bare, named) = (of(bare.clone()), of(text::as_uuid(bare)));
     for format in [Format::ArrowFile, Format::ArrowStream] {
         for (first, second) in [(&named, &bare), (&bare, &named)] {
-            let folder = folder(&[file(format, &[first.clone()]), file(format, &[second.clone()])]);
+            let folder = folder(&[
+                file(format, std::slice::from_ref(first)),
+                file(format, std::slice::from_ref(second)),
+            ]);
             let error = open(&folder).load(&request(&["k"]), &mut go).map(drop).unwrap_err();
             assert!(matches!(error, TableError::Unlike { .. }), "{error}");
             assert!(error.to_string().contains("column 1, `k`, "), "{error}");
         }
         for same in [&named, &bare] {
-            let folder = folder(&[file(format, &[same.clone()]), file(format, &[same.clone()])]);
+            let folder =
+                folder(&[file(format, std::slice::from_ref(same)), file(format, std::slice::from_ref(same))]);
             assert!(open(&folder).check_rows(&mut go).is_ok());
         }
     }

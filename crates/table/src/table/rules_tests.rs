@@ -104,8 +104,8 @@ fn parquet(people: &[Person]) -> Vec<u8> {
 
 /// The numbers of the keys of these items that the other set has.
 fn common(items: &Items, others: &Items) -> Vec<u64> {
-    let others: BTreeSet<&[u8]> = others.digests().map(|digest| &digest[..]).collect();
-    let found = items.digests().enumerate().filter(|(_, digest)| others.contains(&digest[..]));
+    let others: BTreeSet<&[u8]> = others.digests().collect();
+    let found = items.digests().enumerate().filter(|(_, digest)| others.contains(digest));
     items.matches(found.map(|(item, _)| item)).into_rows()
 }
 
