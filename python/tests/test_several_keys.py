@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,9 +52,7 @@ def test_rows_match_by_the_first_rule_that_hits(kind: str) -> None:
         ("tel:int", 4, 2),
         ("born:date", 5, 2),
     ]
-    again = columns_of(
-        vesica.local(table(kind, {**MINE, "matched_by": MINE["id"]}), table(kind, THEIRS), match=RULES)
-    )
+    again = columns_of(vesica.local(table(kind, {**MINE, "matched_by": MINE["id"]}), table(kind, THEIRS), match=RULES))
     assert set(again) == {*MINE, "matched_by", "matched_by_2"}
 
 
@@ -68,11 +65,13 @@ def test_row_numbers_are_of_rows() -> None:
     )
 
 
-def test_a_key_and_rules_do_not_go_together(tmp_path: Path) -> None:
+def test_a_key_and_rules_do_not_go_together() -> None:
     for wrong, said in (({}, "needs a key"), ({"key": "mail", "match": ["mail"]}, "both say")):
         with pytest.raises(vesica.UsageError, match=said):
             vesica.local(table("pandas", MINE), table("pandas", THEIRS), **wrong)  # type: ignore[arg-type]
     with pytest.raises(vesica.UsageError, match=r"several rules to match by \(`match`\)"):
-        vesica.local(table("pandas", MINE), table("pandas", THEIRS), match=RULES, result="count", security="semi-honest")
+        vesica.local(
+            table("pandas", MINE), table("pandas", THEIRS), match=RULES, result="count", security="semi-honest"
+        )
     with pytest.raises(vesica.InputError, match="nothing"):
         vesica.local(table("pandas", MINE), table("pandas", THEIRS), match=["mail=address + nothing"])
