@@ -456,7 +456,8 @@ impl Collector {
                 }
                 kept += 1;
                 made.has_key = true;
-                if hinted {
+                // Plain text with an `@` has no look.
+                if hinted && (classes[row].ats == 0 || classes[row].beyond_ascii != 0) {
                     self.rules[of_rule].hints[0].add(hints::look(rule, texts[row]));
                 }
             } else {
@@ -577,6 +578,7 @@ mod tests {
                 together.together(count, |row, _| of(row)).unwrap();
                 (0..count).for_each(|row| single.row(|_| of(row)).unwrap());
             }
+            assert_eq!(together.hints(), single.hints(), "{rule}");
             let [(together, report), (single, expected)] =
                 [together, single].map(|collector| collector.finish(&request).unwrap());
             assert_eq!(report, expected, "{rule}");
