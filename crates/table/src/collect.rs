@@ -95,7 +95,7 @@ pub(crate) trait Parted<'r> {
 }
 
 /// Whether a rule takes values that hardly anybody means. Other rules refuse them.
-fn tells_nothing(rule: Rule) -> bool {
+fn takes_anything(rule: Rule) -> bool {
     matches!(rule, Rule::Raw | Rule::Text | Rule::Name | Rule::Postcode)
 }
 
@@ -323,7 +323,7 @@ impl Collector {
         let (mut null, mut invalid) = (None, None);
         for ((part, rule), look) in (*first..).zip(&*columns).zip(&mut *looks) {
             let value = value(part);
-            *look = if tells_nothing(*rule) { hints::look(*rule, value.bytes()) } else { None };
+            *look = if takes_anything(*rule) { hints::look(*rule, value.bytes()) } else { None };
             match key.part_with(|bytes| rule.apply(value, bytes))? {
                 Ok(Part::Present) => {}
                 Ok(Part::Null) => null = null.or(Some(part)),
@@ -433,7 +433,7 @@ impl Collector {
         let (first, count) = (self.next_row(), made.len());
         let OfRule { kind, ref columns, .. } = self.rules[of_rule];
         let rule = columns[0];
-        let hinted = tells_nothing(rule);
+        let hinted = takes_anything(rule);
         let Short { keys, blocks, classes } = short;
         let mut values = [const { Value::Null }; ShortKey::BATCH];
         for (row, own) in values[..count].iter_mut().enumerate() {

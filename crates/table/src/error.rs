@@ -15,7 +15,10 @@ use crate::rule::Rule;
 pub use crate::rule::invalid::Invalid;
 use crate::spec_error::SpecError;
 
+mod syntax;
 mod text;
+
+pub use syntax::Syntax;
 
 /// Who must act on an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,90 +65,6 @@ impl fmt::Display for Place {
             Place::Row(number) => write!(f, "row {number}"),
         }
     }
-}
-
-/// Why a text is not valid CSV.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[non_exhaustive]
-pub enum Syntax {
-    /// A row has more or fewer fields than the header.
-    #[error("{}", self.text())]
-    Uneven {
-        /// Fields of the header.
-        expected: usize,
-        /// Fields of the row.
-        found: usize,
-        /// The header, or the first line where there is none.
-        first: &'static str,
-    },
-    /// A row has more fields than the header, and those at its end are not all empty.
-    #[error(
-        "the row has more fields than the {expected} of the {first}, and those at its end are not all empty"
-    )]
-    Surplus {
-        /// Fields of the header.
-        expected: usize,
-        /// The header, or the first line where there is none.
-        first: &'static str,
-    },
-    /// The file ends within a quoted field.
-    #[error("{}", self.text())]
-    UnclosedQuote,
-    /// The file ends behind an escape.
-    #[error("{}", self.text())]
-    EscapesNothing,
-    /// A quote where only a quoted field may have one.
-    #[error("{}", self.text())]
-    StrayQuote {
-        /// The field, counted from 1.
-        field: usize,
-        /// Its column, if the header is known.
-        column: Option<String>,
-    },
-    /// A line that cannot be read, in a table that seems to have another delimiter.
-    #[error("{}", self.text())]
-    OtherwiseSeparated {
-        /// The delimiter in words.
-        name: &'static str,
-        /// The delimiter as an option takes it.
-        delimiter: Delimiter,
-    },
-    /// A line that cannot be read as a row and begins as comments do.
-    #[error("{}", self.text())]
-    LikeComment,
-    /// A carriage return that ends no line.
-    #[error("a carriage return without a line feed: lines must end in LF or CRLF")]
-    BareReturn,
-    /// Longer than any record should be.
-    #[error("{}", self.text())]
-    TooLong {
-        /// The limit in bytes.
-        limit: usize,
-    },
-    /// Lines to skip that are longer, all together.
-    #[error("{}", self.text())]
-    SkippedTooLong {
-        /// The limit in bytes.
-        limit: usize,
-    },
-    /// A zero byte.
-    #[error("{}", self.text())]
-    ZeroByte,
-    /// Bytes that the encoding of the file does not have.
-    #[error("{}", self.text())]
-    NotInEncoding {
-        /// Its name.
-        encoding: &'static str,
-    },
-    /// A first line `sep=` that contradicts what was asked for.
-    #[error("{}", self.text())]
-    OtherDelimiter {
-        /// What the line names.
-        delimiter: Delimiter,
-    },
-    /// A first line `sep=` with a delimiter that the encoding does not allow.
-    #[error("this line names a character that cannot be the delimiter: {0}")]
-    BadDelimiter(String),
 }
 
 /// Why a value cannot be summed.

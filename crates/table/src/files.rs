@@ -36,8 +36,8 @@ impl Listing {
     /// Names that begin with `_` or `.` or end in `.crc` are left out: an export's notes and unfinished files.
     ///
     /// # Errors
-    /// There is no file, or something that is no file, or one file twice, or the files are those of a table format with a log, whose files are
-    /// not all current.
+    /// There is no file, or something that is no file, or one file twice, or the files are those of a table format with a
+    /// log, whose files are not all current.
     pub fn of(path: &Path) -> Result<Option<Listing>, TableError> {
         let (pattern, mut files) = match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => (None, in_folder(path)?),

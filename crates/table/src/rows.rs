@@ -28,7 +28,7 @@ impl<'a> From<&'a RowBitmap> for RowSet<'a> {
 
 impl<'a> RowSet<'a> {
     /// How many there are.
-    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[allow(clippy::len_without_is_empty, reason = "only how many there are is of use")]
     pub fn len(self) -> usize {
         match self {
             RowSet::List(rows) => rows.len(),

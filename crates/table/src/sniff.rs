@@ -272,7 +272,7 @@ pub(crate) fn advice(input: &Input, packing: Packing, error: Option<&TableError>
     let taken = dialect.delimiter.unwrap_or(Delimiter::COMMA);
     let best = likeliest(&sample, dialect, taken, error.is_some())?;
     // Some errors say so themselves.
-    let known = error.is_some_and(|error| error.to_string().contains("looks separated by"));
+    let known = error.is_some_and(|error| error.text().value_of("delimiter").is_some());
     let other = best.delimiter != taken && !known && !sample.names_delimiter();
     let delimiter = other.then(|| text!("give `[delimiter {}]`", best.delimiter.to_string()));
     let quotes = (best.stray_quotes > 0)

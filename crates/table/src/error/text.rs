@@ -2,64 +2,7 @@
 
 use vesica_text::{Text, text};
 
-use super::{Invalid, PayloadFault, Syntax, TableError};
-
-impl Syntax {
-    pub(super) fn text(&self) -> Text {
-        match self {
-            Syntax::OtherwiseSeparated { name, delimiter } => text!(
-                "this line cannot be read; the table looks separated by {}: give `[delimiter {}]`",
-                *name,
-                delimiter.to_string()
-            ),
-            Syntax::ZeroByte => text!(
-                "a zero byte: the file is not text, or it is UTF-16 without a byte-order mark (then give \
-                 `[encoding utf-16le]`)"
-            ),
-            Syntax::OtherDelimiter { delimiter } => text!(
-                "this line names {} as the delimiter, but `[delimiter]` names another one; leave the option out",
-                delimiter.to_string()
-            ),
-            Syntax::Uneven { expected, found, first } => text!(
-                "the row has {} field{}, but the {} has {} (`[ragged pad]` fills up short rows, and `[ragged skip]` leaves \
-                 such rows out; `[skip-lines N]` is for lines above the header)",
-                *found,
-                if *found == 1 { "" } else { "s" },
-                *first,
-                *expected
-            ),
-            Syntax::StrayQuote { field, column } => text!(
-                "a quote in field {}{} that does not enclose it: write it twice, in a field in quotes; or, if quotes in this \
-                 table are text, give `[stray-quotes text]`, or `[quote none]` if they enclose no field",
-                *field,
-                column.as_ref().map(|name| format!(" (`{name}`)")).unwrap_or_default()
-            ),
-            Syntax::UnclosedQuote => text!(
-                "the quoted field that begins here is not closed by the end of the file (if quotes enclose no field in this \
-                 table, give `[quote none]`)"
-            ),
-            Syntax::LikeComment => text!(
-                "this line cannot be read as a row, and it begins with `#`: if such lines are comments, give `[comment '#']`"
-            ),
-            Syntax::EscapesNothing => {
-                text!("the `[escape]` character at the end of the file escapes nothing")
-            }
-            Syntax::TooLong { limit } => text!(
-                "the record that begins here has more than {} MiB; is a closing quote missing? (If quotes enclose no field in \
-                 this table, give `[quote none]`)",
-                *limit >> 20
-            ),
-            Syntax::SkippedTooLong { limit } => {
-                text!("the lines above the header (`[skip-lines]`) have more than {} MiB", *limit >> 20)
-            }
-            Syntax::NotInEncoding { encoding } => text!(
-                "the text from here on is not in the file's encoding, {} (`[encoding]` names another one)",
-                *encoding
-            ),
-            other => Text::words(other),
-        }
-    }
-}
+use super::{Invalid, PayloadFault, TableError};
 
 impl PayloadFault {
     pub(super) fn text(&self) -> Text {

@@ -18,7 +18,8 @@
 //! }
 //! ```
 //!
-//! What fewer than 100 rows have, or have not, is left out, and shares are whole percents. A table of fewer than 100 rows has no profile.
+//! What fewer than 100 rows have, or have not, is left out, and shares are whole percents. A table of fewer than 100 rows
+//! has no profile.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -195,10 +196,13 @@ pub fn compare(mine: &Profile, theirs: &Profile) -> Vec<Text> {
     found
 }
 
+/// A column of both sides, and what a text calls them.
+type Sides<'c> = [(&'static str, &'c Column); 2];
+
 /// What the profiles of a column on both sides show.
 fn of_column(mine: &Column, theirs: &Column) -> Vec<Text> {
-    let mut found: Vec<Text> = Vec::new();
     let sides = [("mine", mine), ("theirs", theirs)];
+    let mut found: Vec<Text> = Vec::new();
     if mine.rule != theirs.rule {
         found.push(text!(
             "mine has the rule {}, theirs {}; give the same on both sides",
@@ -206,95 +210,119 @@ fn of_column(mine: &Column, theirs: &Column) -> Vec<Text> {
             shown(&theirs.rule)
         ));
     }
-    let hashed = sides.map(|(_, side)| side.form(Form::Digest) >= 50);
-    match hashed {
-        [true, true] if mine.rule != "sha256" => found.push(
-            "both sides have SHA-256 digests: give the rule sha256 on both, which reads hexadecimal and base64 alike".into(),
-        ),
-        [true, true] => {}
-        [true, false] | [false, true] => {
-            let (hashed, plain) = if hashed[0] { ("mine", "theirs") } else { ("theirs", "mine") };
-            found.push(text!(
+    found.extend(other_form(sides));
+    if mine.is_raw() {
+        found.extend(other_spelling(sides));
+    }
+    found.extend(lost_zeros(sides));
+    found.extend(other_countries(mine, theirs));
+    if found.is_empty() && mine.is_raw() && are_apart(&mine.lengths, &theirs.lengths) {
+        let what =
+            "the values of the two sides have other lengths: is it the same column, written in the same way?";
+        found.push(what.into());
+    }
+    found.extend(sides.into_iter().flat_map(unusable));
+    found
+}
+
+/// Digests beside plain values, or two forms.
+fn other_form(sides: Sides<'_>) -> Option<Text> {
+    let [(_, mine), (_, theirs)] = sides;
+    match sides.map(|(_, side)| side.form(Form::Digest) >= 50) {
+        [true, true] => (mine.rule != "sha256").then(|| {
+            "both sides have SHA-256 digests: give the rule sha256 on both, which reads hexadecimal and base64 alike".into()
+        }),
+        [false, false] => match (mine.usual(), theirs.usual()) {
+            (Some(one), Some(other)) if one != other => Some(text!(
+                "most of mine have the form `{}`, most of theirs `{}`: is it the same column, written in the same way?",
+                shown(one),
+                shown(other)
+            )),
+            _ => None,
+        },
+        [mine_are, _] => {
+            let (hashed, plain) = if mine_are { ("mine", "theirs") } else { ("theirs", "mine") };
+            Some(text!(
                 "{} are SHA-256 digests, {} are not: make a column of the digests of the normal form under which the list was \
                  hashed, and give the rule sha256 on both sides",
                 hashed,
                 plain
-            ));
-        }
-        [false, false] => match (mine.usual(), theirs.usual()) {
-            (Some(one), Some(other)) if one != other => found.push(text!(
-                "most of mine have the form `{}`, most of theirs `{}`: is it the same column, written in the same way?",
-                one.to_owned(),
-                shown(other)
-            )),
-            _ => {}
-        },
-    }
-    if mine.is_raw() {
-        let of_case = |side: &Column, case: Letters| side.letters.get(case.name()).copied().unwrap_or(0);
-        let usual = |side: &Column| Letters::ALL.into_iter().find(|case| of_case(side, *case) >= 50);
-        if let (Some(one), Some(other)) = (usual(mine), usual(theirs))
-            && one != other
-        {
-            found.push(text!(
-                "letters are mostly {} on my side and {} on theirs: the rule text ignores case",
-                one.name(),
-                other.name()
-            ));
-        }
-        for (whose, side) in sides.iter().filter(|(_, side)| side.blank_ends > 0) {
-            found.push(text!(
-                "{} % of {} have blanks at an end: the rule text removes them",
-                side.blank_ends,
-                *whose
-            ));
+            ))
         }
     }
-    let zeros = sides.map(|(_, side)| side.form(Form::LeadingZero));
-    if zeros[0].abs_diff(zeros[1]) >= 5 && matches!(mine.rule.as_str(), "raw" | "text") {
-        let (with, without) = if zeros[0] > zeros[1] { ("mine", "theirs") } else { ("theirs", "mine") };
-        found.push(text!(
-            "numbers of {} begin with zeros more often than {}: a program may have removed them there. Export the column as \
-             text, or give the rule int if zeros mean nothing",
-            with,
-            without
-        ));
-    }
-    let (regions, others) = (&mine.phone_regions, &theirs.phone_regions);
-    if !regions.is_empty() && !others.is_empty() && !regions.keys().any(|region| others.contains_key(region))
+}
+
+/// Case and blanks, which count under the rule `raw`.
+fn other_spelling(sides: Sides<'_>) -> Vec<Text> {
+    let mut found = Vec::new();
+    let share = |side: &Column, case: Letters| side.letters.get(case.name()).copied().unwrap_or(0);
+    let usual = |side: &Column| Letters::ALL.into_iter().find(|case| share(side, *case) >= 50);
+    if let [Some(one), Some(other)] = sides.map(|(_, side)| usual(side))
+        && one != other
     {
-        let names = |regions: &BTreeMap<String, u64>| {
-            regions.keys().map(|region| format!("+{}", shown(region))).collect::<Vec<_>>().join(", ")
-        };
         found.push(text!(
-            "telephone numbers are of other countries: mine begin with {}, theirs with {}; is the country of phone:CC right?",
-            names(regions),
-            names(others)
+            "letters are mostly {} on my side and {} on theirs: the rule text ignores case",
+            one.name(),
+            other.name()
         ));
     }
-    let lengths = |side: &Column| side.lengths.keys().cloned().collect::<Vec<_>>();
-    let (one, other) = (lengths(mine), lengths(theirs));
-    let apart = !one.is_empty() && !other.is_empty() && !one.iter().any(|length| other.contains(length));
-    if apart && mine.is_raw() && found.is_empty() {
-        found.push(
-            "the values of the two sides have other lengths: is it the same column, written in the same way?"
-                .into(),
-        );
-    }
-    for (whose, side) in sides {
-        for (share, what) in [
-            (side.empty, "are empty"),
-            (side.invalid, "break the rule"),
-            (side.form(Form::WrittenNull), "look like a null that a program wrote (NULL, NaN)"),
-            (side.form(Form::Rounded), "look like numbers that a spreadsheet wrote (1.2E+11)"),
-        ] {
-            let much = if what == "are empty" { 50 } else { 1 };
-            if share >= much {
-                found.push(text!("{} % of {} {}", share, whose, what));
-            }
-        }
-    }
+    let blanks = |(whose, side): (&'static str, &Column)| {
+        let share = side.blank_ends;
+        (share > 0)
+            .then(|| text!("{} % of {} have blanks at an end: the rule text removes them", share, whose))
+    };
+    found.extend(sides.into_iter().filter_map(blanks));
     found
+}
+
+/// Numbers that begin with zeros on one side more often.
+fn lost_zeros(sides: Sides<'_>) -> Option<Text> {
+    let zeros = sides.map(|(_, side)| side.form(Form::LeadingZero));
+    let counts = matches!(sides[0].1.rule.as_str(), "raw" | "text");
+    if zeros[0].abs_diff(zeros[1]) < 5 || !counts {
+        return None;
+    }
+    let (with, without) = if zeros[0] > zeros[1] { ("mine", "theirs") } else { ("theirs", "mine") };
+    Some(text!(
+        "numbers of {} begin with zeros more often than {}: a program may have removed them there. Export the column as \
+         text, or give the rule int if zeros mean nothing",
+        with,
+        without
+    ))
+}
+
+/// Telephone numbers that begin otherwise on both sides.
+fn other_countries(mine: &Column, theirs: &Column) -> Option<Text> {
+    if !are_apart(&mine.phone_regions, &theirs.phone_regions) {
+        return None;
+    }
+    let names = |side: &Column| {
+        side.phone_regions.keys().map(|region| format!("+{}", shown(region))).collect::<Vec<_>>().join(", ")
+    };
+    Some(text!(
+        "telephone numbers are of other countries: mine begin with {}, theirs with {}; is the country of phone:CC right?",
+        names(mine),
+        names(theirs)
+    ))
+}
+
+/// Whether both sides have such shares, and none in common.
+fn are_apart(one: &BTreeMap<String, u64>, other: &BTreeMap<String, u64>) -> bool {
+    !one.is_empty() && !other.is_empty() && !one.keys().any(|name| other.contains_key(name))
+}
+
+/// Values of a side that match nothing, or one another.
+fn unusable((whose, side): (&'static str, &Column)) -> Vec<Text> {
+    let told = |(share, least, what): (u64, u64, &'static str)| {
+        (share >= least).then(|| text!("{} % of {} {}", share, whose, what))
+    };
+    let shares = [
+        (side.empty, 50, "are empty"),
+        (side.invalid, 1, "break the rule"),
+        (side.form(Form::WrittenNull), 1, "look like a null that a program wrote (NULL, NaN)"),
+        (side.form(Form::Rounded), 1, "look like numbers that a spreadsheet wrote (1.2E+11)"),
+    ];
+    shares.into_iter().filter_map(told).collect()
 }
 
 #[cfg(test)]
