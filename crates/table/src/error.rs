@@ -8,6 +8,7 @@ use std::io;
 
 use thiserror::Error;
 use vesica_encode::items::ItemsError;
+use vesica_store::StoreError;
 use vesica_text::Text;
 
 use crate::dialect::Delimiter;
@@ -147,6 +148,12 @@ pub enum OutputFault {
     /// The path leads to an open file of a process by its number, and would replace that file.
     #[error("it leads to a file that a process has open, and would replace that file")]
     Descriptor,
+    /// No object can be written there.
+    #[error("{0}")]
+    Object(#[source] StoreError),
+    /// What is written bit by bit cannot be an object, which appears when it is complete.
+    #[error("it is an object of a store, which cannot grow while a run goes on; name a file")]
+    Grows,
     /// The ending of its name belongs to another format than the output's.
     #[error("the output has the input's format, {format}, but this name belongs to another format")]
     OtherFormat {
@@ -192,13 +199,13 @@ pub enum TableError {
         /// What the system says.
         source: io::Error,
     },
-    /// The input is not a file on this machine.
-    #[error("{file}: is not a file on this machine: {remedy}")]
-    NotAFile {
+    /// An object cannot be fetched.
+    #[error("{file}: {fault}")]
+    Object {
         /// The input.
         file: String,
-        /// What to do.
-        remedy: &'static str,
+        /// Why not.
+        fault: StoreError,
     },
     /// The options for reading the text contradict each other.
     #[error("{file}: cannot be read with these options: {what}")]
@@ -492,6 +499,16 @@ pub enum TableError {
         /// What the system says.
         source: io::Error,
     },
+    /// The result could not be put as an object.
+    #[error("{path}: cannot be written: {fault}; {kept}")]
+    Put {
+        /// The output.
+        path: String,
+        /// Why not.
+        fault: StoreError,
+        /// Where the result is instead, or that it is lost.
+        kept: String,
+    },
     /// The caller wants record batches of a text.
     #[error("{file}: is text, so its rows cannot be given as record batches (a fault of the caller)")]
     NoBatches {
@@ -539,11 +556,18 @@ impl TableError {
             | TableError::NativeKey => Fault::Usage,
             // These are known from the arguments.
             TableError::Output {
-                fault: OutputFault::Directory | OutputFault::NoDirectory | OutputFault::OtherFormat { .. },
+                fault:
+                    OutputFault::Directory
+                    | OutputFault::NoDirectory
+                    | OutputFault::OtherFormat { .. }
+                    | OutputFault::Grows
+                    | OutputFault::Object(StoreError::Address(_)),
                 ..
             } => Fault::Usage,
+            TableError::Object { fault: StoreError::Address(_), .. } => Fault::Usage,
             TableError::Output { .. }
             | TableError::Write { .. }
+            | TableError::Put { .. }
             | TableError::Unencodable { .. }
             | TableError::Unquotable { .. } => Fault::Output,
             TableError::Cancelled => Fault::Cancelled,

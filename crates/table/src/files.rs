@@ -6,13 +6,15 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::ops::{ControlFlow, Deref};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use glob::{MatchOptions, Pattern};
+use glob::Pattern;
+use vesica_store::Object;
+use vesica_store::listing::{self, OF_ONE_NAME, log_refused, none_there, other_refused, partition_refused};
 
 use crate::error::TableError;
 use crate::file_id::FileId;
@@ -51,13 +53,7 @@ impl Listing {
             _ => return Ok(None),
         };
         if files.is_empty() {
-            let what = match pattern {
-                None => {
-                    "has no file of a table (names that begin with `_` or `.` are left out); export into it again"
-                }
-                Some(_) => "no file has such a name (those that begin with `_` or `.` are left out)",
-            };
-            return Err(refused(path, what));
+            return Err(refused(path, none_there(pattern.is_some())));
         }
         files.sort_unstable_by(|a, b| bytes(a).cmp(bytes(b)));
         check_different(path, &files)?;
@@ -99,13 +95,6 @@ impl Listing {
     }
 }
 
-/// `*` and `?` stand for characters of one name, as when the files are found.
-const OF_ONE_NAME: MatchOptions = MatchOptions {
-    case_sensitive: true,
-    require_literal_separator: true,
-    require_literal_leading_dot: false,
-};
-
 /// The folder that a path is in.
 fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -121,8 +110,7 @@ fn bytes(path: &Path) -> &[u8] {
 }
 
 fn is_left_out(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    name.starts_with(b"_") || name.starts_with(b".") || name.ends_with(b".crc")
+    listing::is_left_out(name.as_encoded_bytes())
 }
 
 /// Whether a part of the path after so many is left out.
@@ -140,7 +128,7 @@ fn unreadable(path: &Path, source: io::Error) -> TableError {
 
 /// The path as a pattern, if it looks like one.
 fn pattern(path: &Path) -> Option<&str> {
-    path.to_str().filter(|text| text.contains(['*', '?', '[']) && !text.contains("://"))
+    path.to_str().filter(|text| text.contains(['*', '?', '[']))
 }
 
 fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
@@ -158,13 +146,9 @@ fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, TableError> {
 
 /// Checks that a folder is no table whose log says which files are current.
 fn check_no_log(folder: &Path) -> Result<(), TableError> {
-    for (log, format) in [("_delta_log", "Delta"), (".hoodie", "Hudi")] {
+    for (log, format) in listing::LOGS {
         if folder.join(log).exists() {
-            let what = format!(
-                "is a {format} table, whose folder also has files with rows that were deleted since; export its rows as \
-                 Parquet or CSV"
-            );
-            return Err(refused(folder, what));
+            return Err(refused(folder, log_refused(format)));
         }
     }
     Ok(())
@@ -201,15 +185,11 @@ fn check(path: &Path, whole: &Path) -> Result<(), TableError> {
     let metadata = fs::metadata(path).map_err(|source| unreadable(path, source))?;
     let name = path.file_name().map(|name| shown_path(Path::new(name))).unwrap_or_default();
     if metadata.is_dir() && name.contains('=') {
-        let what = format!(
-            "has the folder `{name}`, which holds the rows of one value of a column, without that column; name that \
-             folder, or a pattern of files such as `*/part-*`, or export the table without partitions"
-        );
-        return Err(refused(whole, what));
+        return Err(refused(whole, partition_refused(&name)));
     }
     match metadata.is_file() {
         true => Ok(()),
-        false => Err(refused(whole, format!("has `{name}`, which is no file; a table is files alone"))),
+        false => Err(refused(whole, other_refused(&name))),
     }
 }
 
@@ -234,13 +214,22 @@ fn check_different(whole: &Path, files: &[PathBuf]) -> Result<(), TableError> {
 /// The files of an open input.
 #[derive(Debug)]
 pub(crate) struct Files {
-    listing: Listing,
+    place: Place,
     /// Their names in errors.
     names: Vec<String>,
     /// The bytes of each file and those before it.
     ends: Vec<u64>,
     /// Approximately how many rows there are, once the files were found to be one table.
     rows_hint: OnceLock<usize>,
+}
+
+/// Where they are.
+#[derive(Debug)]
+enum Place {
+    /// In a folder, where anybody may change them.
+    Folder(Listing),
+    /// Copies of objects of a store, in files without names.
+    Copies(Vec<File>),
 }
 
 impl Files {
@@ -257,6 +246,15 @@ impl Files {
     /// The bytes of that file.
     fn length_of(&self, index: usize) -> u64 {
         self.ends[index] - self.before(index)
+    }
+}
+
+impl Place {
+    fn open(&self, index: usize, name: &str) -> Result<Input, TableError> {
+        match self {
+            Place::Folder(listing) => Input::open_file(&listing.files[index]),
+            Place::Copies(files) => Input::of_copy(&files[index], name),
+        }
     }
 }
 
@@ -280,10 +278,21 @@ impl Deref for One<'_> {
 impl Input {
     /// The files of a listing as one table.
     pub(crate) fn of_files(listing: Listing) -> Result<Input, TableError> {
-        let names: Vec<String> = listing.files.iter().map(|file| shown_path(file)).collect();
+        let names = listing.files.iter().map(|file| shown_path(file)).collect();
+        let name = shown_path(&listing.path);
+        Input::of_several(Place::Folder(listing), name, names)
+    }
+
+    /// Copies of objects, with their names, as one table.
+    pub(crate) fn of_copies(name: String, objects: Vec<Object>) -> Result<Input, TableError> {
+        let (names, files) = objects.into_iter().map(|object| (object.name, object.file)).unzip();
+        Input::of_several(Place::Copies(files), name, names)
+    }
+
+    fn of_several(place: Place, name: String, names: Vec<String>) -> Result<Input, TableError> {
         let (mut ends, mut format) = (Vec::new(), None);
-        for (path, name) in listing.files.iter().zip(&names) {
-            let input = Input::open_file(path)?;
+        for (index, name) in names.iter().enumerate() {
+            let input = place.open(index, name)?;
             ends.push(ends.last().copied().unwrap_or(0) + input.length());
             let expected: Format = *format.get_or_insert(input.format());
             if input.format() != expected {
@@ -291,8 +300,7 @@ impl Input {
                 return Err(TableError::Unlike { first: names[0].clone(), second: name.clone(), what });
             }
         }
-        let name = shown_path(&listing.path);
-        let files = Files { listing, names, ends, rows_hint: OnceLock::new() };
+        let files = Files { place, names, ends, rows_hint: OnceLock::new() };
         Ok(Input::of_source(Source::Files(Box::new(files)), name, None, format.unwrap_or(Format::Batches)))
     }
 
@@ -317,7 +325,7 @@ impl Input {
     /// Opens a file of this input, for a pass over it.
     pub(crate) fn one(&self, index: usize) -> Result<One<'_>, TableError> {
         let Some(files) = self.files() else { return Ok(One::Whole(self)) };
-        let input = Input::open_file(&files.listing.files[index])?;
+        let input = files.place.open(index, &files.names[index])?;
         if input.format() != self.format() {
             return Err(TableError::Changed { file: files.names[index].clone() });
         }
@@ -344,8 +352,9 @@ impl Input {
     /// Checks that its folder or pattern still has the same files, of which each pass only sees those that there were.
     pub(crate) fn check_listing(&self) -> Result<(), TableError> {
         let Some(files) = self.files() else { return Ok(()) };
-        match Listing::of(&files.listing.path) {
-            Ok(Some(now)) if now.files == files.listing.files => Ok(()),
+        let Place::Folder(listing) = &files.place else { return Ok(()) };
+        match Listing::of(&listing.path) {
+            Ok(Some(now)) if now.files == listing.files => Ok(()),
             _ => Err(TableError::Changed { file: self.name().to_owned() }),
         }
     }

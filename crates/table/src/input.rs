@@ -19,6 +19,7 @@ use crate::error::TableError;
 use crate::file_id::FileId;
 use crate::files::{Files, Listing};
 use crate::format::{self, Format, Guess};
+use crate::objects::address;
 use crate::shown::shown_path;
 use crate::sniff;
 
@@ -78,7 +79,8 @@ impl std::fmt::Debug for Source {
 
 impl Input {
     /// Opens a path; `-` is standard input. A folder, or a pattern such as `part-*.csv` where no file has that name, is the
-    /// table of its files, in the order of their names' bytes.
+    /// table of its files, in the order of their names' bytes. So are a folder and a pattern of objects, such as
+    /// `s3://bucket/export/`; objects are copied first, as streams are.
     pub fn open(path: &Path) -> Result<Input, TableError> {
         Input::open_with(path, &mut |_| ControlFlow::Continue(()))
     }
@@ -95,6 +97,9 @@ impl Input {
         if path.as_os_str() == "-" {
             return Input::standard_input(on_progress);
         }
+        if let Some(address) = address(path)? {
+            return Input::of_objects(&address, on_progress);
+        }
         if let Some(listing) = Listing::of(path)? {
             return Input::of_files(listing);
         }
@@ -109,7 +114,7 @@ impl Input {
     fn open_one(path: &Path, on_progress: OnProgress<'_>) -> Result<Input, TableError> {
         let name = shown_path(path);
         let failed = |source| TableError::Open { file: name.clone(), source };
-        let file = open(path).map_err(|source| no_file(&name, &source).unwrap_or_else(|| failed(source)))?;
+        let file = open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
         let id = FileId::of_file(&file, path).map_err(failed)?;
         if metadata.is_file() {
@@ -253,7 +258,7 @@ impl Input {
         Input::new(file, name.to_owned(), None)
     }
 
-    fn new(file: File, name: String, id: Option<FileId>) -> Result<Input, TableError> {
+    pub(crate) fn new(file: File, name: String, id: Option<FileId>) -> Result<Input, TableError> {
         let guess = (&file)
             .seek(SeekFrom::Start(0))
             .and_then(|_| Ok((format::guess(Path::new(&name), &mut &file)?, file.metadata()?.len())));
@@ -341,18 +346,6 @@ impl Input {
     pub(crate) fn read_error(&self, source: io::Error) -> TableError {
         TableError::Read { file: self.name.clone(), source }
     }
-}
-
-/// What the name of a missing file looks like.
-fn no_file(name: &str, error: &io::Error) -> Option<TableError> {
-    let remedy = if error.kind() != io::ErrorKind::NotFound {
-        return None;
-    } else if name.contains("://") {
-        "an address cannot be read; download it first, or pipe the download to `-`, standard input"
-    } else {
-        return None;
-    };
-    Some(TableError::NotAFile { file: name.to_owned(), remedy })
 }
 
 /// Opens a file. Opening a named pipe does not wait for its writer.

@@ -48,6 +48,7 @@ mod input;
 mod inspect;
 mod key;
 mod match_rules;
+mod objects;
 mod one_row;
 mod output;
 mod packing;
@@ -90,6 +91,7 @@ pub use shown::shown_path;
 pub use sink::RowSink;
 pub use spec_error::SpecError;
 pub use table::Table;
+pub use vesica_store::{Address, StoreError};
 
 #[cfg(test)]
 mod testing;

@@ -19,9 +19,11 @@ mod temporary;
 use crate::error::{OutputFault, TableError};
 use crate::file_id::FileId;
 use crate::format::Format;
+use crate::objects;
 use crate::packing::{self, Packing};
 use crate::shown::shown_path;
 use stream::Stream;
+pub(crate) use system::room;
 pub use system::standard;
 pub use target::Standard;
 pub use temporary::remove_unfinished;
@@ -54,6 +56,8 @@ enum Target {
     Mounted(PathBuf),
     /// A file, links resolved.
     File(TargetFile),
+    /// An object of a store.
+    Object(vesica_store::Target),
 }
 
 impl Output {
@@ -71,7 +75,9 @@ impl Output {
     /// Checks whether rows of that format may be written under this name.
     pub fn check_format(&self, format: Format) -> Result<(), TableError> {
         match self.target {
-            Target::File { .. } | Target::Mounted(_) if !format.may_be_named(&self.path) => {
+            Target::File { .. } | Target::Mounted(_) | Target::Object(_)
+                if !format.may_be_named(&self.path) =>
+            {
                 let fault = OutputFault::OtherFormat { format: format.name() };
                 Err(TableError::Output { path: self.name.clone(), fault })
             }
@@ -98,7 +104,11 @@ impl Output {
 
     /// Whether there is a file with bytes that the result would replace.
     pub fn would_replace(&self) -> bool {
-        matches!(&self.target, Target::File(file) if file.is_taken())
+        match &self.target {
+            Target::File(file) => file.is_taken(),
+            Target::Object(object) => object.is_taken(),
+            _ => false,
+        }
     }
 
     /// Checks that rows can be kept until all are known, if they go to a stream: that needs a temporary file unless they
@@ -157,6 +167,11 @@ impl Output {
             temporary.put(&file).map_err(failed)?;
             return Ok(result);
         }
+        if let Target::Object(object) = &self.target {
+            let mut file = tempfile::tempfile().map_err(failed)?;
+            let result = packing::encode(self.packing, &mut file, write).map_err(named)?;
+            return objects::put(object, file, cancelled).map(|()| result);
+        }
         let mut spool = SpooledTempFile::new(SPOOL_MEMORY);
         let result = packing::encode(self.packing, &mut spool, write).map_err(named)?;
         let stopped = |error: io::Error| {
@@ -183,6 +198,9 @@ impl Output {
             Target::File(TargetFile { path, .. }) | Target::Mounted(path) => {
                 Ok(Box::new(File::create(path).map_err(failed)?))
             }
+            Target::Object(_) => {
+                Err(TableError::Output { path: self.name.clone(), fault: OutputFault::Grows })
+            }
             target => Ok(Box::new(target.stream(cancelled).map_err(failed)?)),
         }
     }
@@ -194,7 +212,9 @@ impl Target {
         match self {
             Target::Standard(standard) => Stream::of(standard.duplicate()?, cancelled),
             Target::Stream(path) => Stream::open(path, cancelled),
-            Target::File(_) | Target::Mounted(_) => Err(io::ErrorKind::Unsupported.into()),
+            Target::File(_) | Target::Mounted(_) | Target::Object(_) => {
+                Err(io::ErrorKind::Unsupported.into())
+            }
         }
     }
 }

@@ -2,12 +2,25 @@
 
 use std::path::Path;
 
-/// A path for the screen: on one line, with control characters escaped, and those that turn the text around them.
+use vesica_store::Address;
+
+/// A path for the screen: on one line, with control characters escaped, and those that turn the text around them. Of an
+/// address, a signature behind `?` and a password before `@` are left out.
 pub fn shown_path(path: &Path) -> String {
     let escape = |c: char| {
         if c.is_control() || turns_text(c) { c.escape_default().collect() } else { c.to_string() }
     };
-    path.to_string_lossy().chars().map(escape).collect()
+    let text = match Address::of(path) {
+        Ok(None) => path.to_string_lossy().into_owned(),
+        Ok(Some(address)) => address.shown(),
+        Err(_) => {
+            let text = path.to_string_lossy();
+            let (scheme, rest) = text.split_once("://").unwrap_or(("", &text));
+            let rest = rest.split('?').next().unwrap_or_default();
+            format!("{scheme}://{}", rest.rsplit('@').next().unwrap_or_default())
+        }
+    };
+    text.chars().map(escape).collect()
 }
 
 /// Whether the character changes the direction of the text around it, so that a name may look like another one.
@@ -35,5 +48,18 @@ mod tests {
         let turns = "\u{61c}\u{200e}\u{200f}\u{202a}\u{202e}\u{2066}\u{2069}";
         let shown = shown_path(Path::new(&format!("a\n\u{1b}[2J{turns}é.csv")));
         assert_eq!(shown, r"a\n\u{1b}[2J\u{61c}\u{200e}\u{200f}\u{202a}\u{202e}\u{2066}\u{2069}é.csv");
+    }
+
+    #[test]
+    fn signatures_and_passwords_of_addresses_are_not_shown() {
+        for (path, shown) in [
+            ("https://h/a.csv?X-Amz-Signature=secret", "https://h/a.csv"),
+            ("https://user:secret@h/a.csv?b", "https://h/a.csv"),
+            ("s3a://b/what?.csv", "s3://b/what?.csv"),
+            ("ftp://h/a.csv", "ftp://h/a.csv"),
+            ("a?b@c", "a?b@c"),
+        ] {
+            assert_eq!(shown_path(Path::new(path)), shown);
+        }
     }
 }

@@ -129,7 +129,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("exhibits", &["channel", "crypto", "encode", "ot", "protocols"]),
     ("net", &["text", "channel"]),
     ("spill", &[]),
-    ("table", &["text", "crypto", "encode"]),
+    ("store", &[]),
+    ("table", &["text", "crypto", "encode", "store"]),
     (
         "vesica",
         &[

@@ -4,11 +4,14 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf, is_separator};
 
+use vesica_store::Address;
+
 use super::Target;
 use super::system::{self, is_closed, is_mounted, may_replace, names_descriptor, standard};
 use super::temporary::TargetFile;
 use crate::error::OutputFault;
 use crate::file_id::FileId;
+use crate::objects;
 
 /// A standard descriptor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +38,9 @@ pub(super) fn of_path(path: &Path, inputs: &[&FileId]) -> Result<Target, OutputF
         Some(Standard::Output) if is_closed() => return Err(OutputFault::Closed),
         Some(standard) => return standard_target(standard, inputs),
         None => {}
+    }
+    if let Some(address) = Address::of(path).map_err(OutputFault::Object)? {
+        return objects::target(&address).map(Target::Object);
     }
     let existing = match fs::metadata(path) {
         Ok(metadata) => Some(metadata),

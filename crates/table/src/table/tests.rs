@@ -333,8 +333,8 @@ fn what_is_no_csv_is_refused_by_name() {
         assert!(input(head).unwrap_err().to_string().contains("is in UTF-32"));
     }
     for (path, told) in [
-        ("s3://bucket/a.csv", "an address cannot be read"),
-        ("https://e.org/a.csv", "an address"),
+        ("ftp://e.org/a.csv", "give one that begins with s3://"),
+        ("s3:///a.csv", "names no bucket"),
         ("absent*.csv", "no file has such a name"),
     ] {
         let error = Input::open(std::path::Path::new(path)).unwrap_err().to_string();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf, is_separator};
 use std::time::{Duration, Instant};
 
 use vesica_channel::CancelToken;
-use vesica_table::{FileId, Listing, Output, Standard, TableError, shown_path, standard};
+use vesica_table::{Address, FileId, Listing, Output, Standard, TableError, shown_path, standard};
 
 use crate::words::error::{Error, RunPhase};
 use crate::words::report::Report;
@@ -93,6 +93,8 @@ pub(crate) struct Protected {
     new: Vec<(PathBuf, Option<FileId>)>,
     /// Tables of several files.
     tables: Vec<Listing>,
+    /// Tables in stores.
+    stores: Vec<Address>,
 }
 
 impl Protected {
@@ -100,10 +102,16 @@ impl Protected {
     pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Self, Error> {
         // Standard input may be a file.
         let stdin = PathBuf::from("/dev/stdin");
-        let mut protected = Protected { ids: Vec::new(), new: Vec::new(), tables: Vec::new() };
+        let mut protected =
+            Protected { ids: Vec::new(), new: Vec::new(), tables: Vec::new(), stores: Vec::new() };
         let mut kept = Vec::new();
         for path in paths.into_iter().map(|path| if path.as_os_str() == "-" { &stdin } else { path }) {
             // Whoever opens the table reports why it is none.
+            if let Ok(Some(address)) = Address::of(path) {
+                protected.new.push(target(path));
+                protected.stores.push(address);
+                continue;
+            }
             match (Listing::of(path).ok().flatten(), FileId::of_path(path)) {
                 (Some(table), _) => {
                     protected.ids.extend(table.files().iter().filter_map(|file| FileId::of_path(file).ok()));
@@ -122,7 +130,11 @@ impl Protected {
 
     /// Checks that no table gets this file, which is to be made.
     fn check_tables(&self, path: &Path) -> Result<(), Error> {
-        if !self.tables.iter().any(|table| table.would_have(path)) {
+        let would_have = match Address::of(path) {
+            Ok(Some(object)) => self.stores.iter().any(|table| table.would_have(&object)),
+            _ => self.tables.iter().any(|table| table.would_have(path)),
+        };
+        if !would_have {
             return Ok(());
         }
         Err(Error::usage(
@@ -160,6 +172,9 @@ fn target(path: &Path) -> (PathBuf, Option<FileId>) {
         Some(Standard::Output) => return (PathBuf::from("-"), None),
         Some(Standard::Error) => return (PathBuf::from("/dev/stderr"), None),
         None => {}
+    }
+    if let Ok(Some(address)) = Address::of(path) {
+        return (PathBuf::from(address.shown()), None);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let by_name = || Some(fs::canonicalize(folder).ok()?.join(path.file_name()?));

@@ -10,7 +10,8 @@ use vesica_encode::items::{Items, Matches};
 use vesica_net::Options;
 use vesica_protocols::{Outcome, Role};
 use vesica_table::{
-    self as table, Dialect, Format, Input, InputDigest, MatchRules, Output, Packing, Request, RowSet, Table,
+    self as table, Address, Dialect, Format, Input, InputDigest, MatchRules, Output, Packing, Request,
+    RowSet, Table, shown_path,
 };
 
 use crate::job::on_disk;
@@ -343,7 +344,9 @@ fn open(
 ) -> Result<Input, Error> {
     let failed = |error| Error::table(RunPhase::Read, &error);
     let path = input.path().cloned();
-    let mut patience = path.as_deref().map(|path| (path, Instant::now() + QUIET_INPUT));
+    let address = path.as_deref().filter(|path| matches!(Address::of(path), Ok(Some(_))));
+    address.into_iter().for_each(|path| reporter.notice(format!("fetching {}", shown_path(path))));
+    let mut patience = path.as_deref().xor(address).map(|path| (path, Instant::now() + QUIET_INPUT));
     let on_open = &mut |progress: vesica_table::Progress| {
         if let Some((path, _)) = patience.take_if(|(_, until)| progress.done == 0 && Instant::now() > *until)
         {
@@ -435,8 +438,10 @@ fn digest(input: &Input, path: &Path, reporter: &Reporter<'_>) -> Result<Option<
     let digest = input.digest(&mut |progress| reporter.bytes(progress));
     let digest = digest.map_err(|error| Error::table(RunPhase::Read, &error))?;
     if let Some(InputDigest { bytes, blake3, .. }) = digest {
-        let name =
-            path.file_name().filter(|name| *name != "-").map(|name| name.to_string_lossy().into_owned());
+        let name = Path::new(&shown_path(path))
+            .file_name()
+            .filter(|_| path.as_os_str() != "-")
+            .map(|name| name.to_string_lossy().into_owned());
         let blake3 = blake3::Hash::from_bytes(blake3).to_hex().to_string();
         reporter.input(InputReport { name, bytes, blake3 });
     }

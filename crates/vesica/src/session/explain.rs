@@ -353,6 +353,10 @@ fn usage_remedy(error: &TableError) -> &'static str {
             "make the folder first, or name a file in an existing folder"
         }
         TableError::Output { fault: OutputFault::Directory, .. } => "name a file, not a folder",
+        TableError::Output { fault: OutputFault::Grows | OutputFault::Object(_), .. } => {
+            "name a file, or an object such as s3://bucket/rows.csv"
+        }
+        TableError::Object { .. } => "write the address as s3://BUCKET/NAME, gs://…, az://… or https://…",
         TableError::Output { .. } => "give the output the file name ending of the input's format",
         TableError::KeyCount { .. } => "give as many columns as a key can have",
         TableError::TooManyRules { .. } => "give fewer `[match]`",
@@ -383,6 +387,12 @@ fn output_remedy(error: &TableError) -> &'static str {
         }
         TableError::Output { fault: OutputFault::NoSpool { .. }, .. } => {
             "set `TMPDIR` to a folder that you may write to, or name a file with `[output]`"
+        }
+        TableError::Output { fault: OutputFault::Object(_), .. } => {
+            "correct the address or the credentials, or name a file"
+        }
+        TableError::Put { .. } => {
+            "put the file there by hand, or correct the credentials before the next run"
         }
         TableError::Unencodable { .. } => "convert the input to UTF-8",
         TableError::Unquotable { .. } => "write the input with quotes, or with another delimiter",

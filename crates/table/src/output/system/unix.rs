@@ -115,7 +115,7 @@ pub(in crate::output) fn takes_bytes(file: &File) -> bool {
 }
 
 /// Free bytes on the file system.
-pub(in crate::output) fn room(directory: &Path) -> Option<u64> {
+pub(crate) fn room(directory: &Path) -> Option<u64> {
     let system = rustix::fs::statvfs(directory).ok()?;
     system.f_bavail.checked_mul(system.f_frsize)
 }

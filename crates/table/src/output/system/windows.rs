@@ -46,7 +46,7 @@ pub(in crate::output) fn takes_bytes(_file: &File) -> bool {
 }
 
 /// Free bytes on the file system are not known.
-pub(in crate::output) fn room(_directory: &Path) -> Option<u64> {
+pub(crate) fn room(_directory: &Path) -> Option<u64> {
     None
 }
 
