@@ -1,5 +1,6 @@
 //! Tables in: a path, or anything with the Arrow PyCapsule interface.
 
+use std::io::{self, Read};
 use std::path::PathBuf;
 
 use arrow_array::RecordBatchReader;
@@ -7,6 +8,7 @@ use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_pyarrow::FromPyArrow;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use vesica::job::{Destination, Source, TableArgs};
 use vesica::table::MatchRules;
 use vesica::{Error, Kind, RunPhase};
@@ -23,6 +25,8 @@ pub(crate) struct Table<'py> {
     name: String,
     /// Whether its rows can be read only once.
     stream: bool,
+    /// Whether it is a file object, opened for bytes.
+    file: bool,
     output: Option<PathBuf>,
     /// Whether the rows are to come back as batches.
     batches: bool,
@@ -55,6 +59,10 @@ impl Table<'_> {
             return Ok(Source::Path(path));
         }
         let (py, name) = (self.table.py(), self.name.clone());
+        if self.file {
+            let reader = Box::new(FileObject(self.table.clone().unbind()));
+            return Ok(Source::Stream { name, reader });
+        }
         let reader = RecordBatchStreamReader::from_pyarrow_bound(&self.table).map_err(|error| {
             // The words of a producer's exception may hold a value of the table, so only its class is shown. Exceptions
             // such as KeyboardInterrupt pass as they are.
@@ -72,6 +80,31 @@ impl Table<'_> {
         let batches =
             batches.map_err(|_| raise(py, &unreadable(&name, "its rows stop with an error"), None))?;
         Ok(Source::Batches { name, schema, batches })
+    }
+}
+
+/// A file object of Python, opened for bytes.
+struct FileObject(Py<PyAny>);
+
+impl Read for FileObject {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        Python::attach(|py| {
+            let failed = |error: PyErr| {
+                // Its words may hold a value of the table.
+                let class =
+                    error.get_type(py).name().map_or_else(|_| "an exception".into(), |name| name.to_string());
+                io::Error::other(format!("its read() raised {class}"))
+            };
+            let read = self.0.bind(py).call_method1("read", (buffer.len(),)).map_err(failed)?;
+            let wrong = |what| io::Error::new(io::ErrorKind::InvalidData, what);
+            let bytes = read
+                .cast::<PyBytes>()
+                .map_err(|_| wrong("its read() gives no bytes; open it with mode rb"))?;
+            let bytes = bytes.as_bytes();
+            let part = buffer.get_mut(..bytes.len());
+            part.ok_or(wrong("its read() gives more than was asked for"))?.copy_from_slice(bytes);
+            Ok(bytes.len())
+        })
     }
 }
 

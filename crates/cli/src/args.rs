@@ -127,7 +127,7 @@ pub(crate) struct Pubkey {
 #[derive(Args)]
 #[command(after_help = INSPECT)]
 pub(crate) struct Inspect {
-    /// The table: CSV (gzip or zstd too), Parquet or Arrow IPC, a folder or pattern of such files, or `-` for standard input
+    /// The table: CSV (gzip or zstd too), Parquet or Arrow IPC, a folder or pattern of such files, an address of them (s3://, gs://, az://, https://), or `-` for standard input
     #[arg(long, value_name = "FILE", required_unless_present = "file")]
     input: Option<PathBuf>,
     /// The same as --input
@@ -182,7 +182,7 @@ fn keys(key: &[KeySpec], rules: &[MatchRule]) -> MatchRules {
 pub(crate) struct Receive {
     #[command(flatten)]
     pub(crate) table: TableOptions,
-    /// The file for the matching rows, in my table's format, or for another result, which needs no file, in the format of the name's ending; CSV is compressed if the name ends in .gz or .zst; `-` is standard output
+    /// The file, or s3://, gs:// or az:// address, for the matching rows, in my table's format, or for another result, which needs no file, in the format of the name's ending; CSV is compressed if the name ends in .gz or .zst; `-` is standard output
     #[arg(long, value_name = "FILE", help_heading = "My table")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -196,7 +196,7 @@ pub(crate) struct Receive {
 pub(crate) struct Send {
     #[command(flatten)]
     pub(crate) table: TableOptions,
-    /// The file for my matching rows or for another result, if I learn it (--learns both, --at-least); `-` is standard output
+    /// The file or address for my matching rows or for another result, if I learn it (--learns both, --at-least); `-` is standard output
     #[arg(long, value_name = "FILE", help_heading = "My table")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -258,10 +258,10 @@ fn streams(text: &str) -> Result<usize, String> {
 #[derive(Args)]
 #[command(after_help = LOCAL, next_help_heading = "The tables")]
 pub(crate) struct Local {
-    /// The receiver's table; `-` is standard input
+    /// The receiver's table, or its address; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) receiver: PathBuf,
-    /// The sender's table; `-` is standard input
+    /// The sender's table, or its address; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) sender: PathBuf,
     /// Key column, COLUMN[:RULE], or MINE=THEIRS[:RULE] where the names differ; repeat for a composite key
@@ -270,7 +270,7 @@ pub(crate) struct Local {
     /// A rule to match by, COLUMN[:RULE] or MINE=THEIRS[:RULE], with ` + ` between the columns of one key; repeat for several keys, in their order. A row matches by the first rule that hits, and column matched_by says by which
     #[arg(long = "match", value_name = "RULE", conflicts_with = "key")]
     rules: Vec<PairRule>,
-    /// The file for the receiver's matching rows, or for another result, which needs no file; `-` is standard output
+    /// The file or address for the receiver's matching rows, or for another result, which needs no file; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -323,7 +323,7 @@ pub(crate) struct Completions {
 #[derive(Args)]
 #[command(next_help_heading = "My table")]
 pub(crate) struct TableOptions {
-    /// My table: CSV with a header (gzip or zstd too), Parquet or Arrow IPC, a folder or pattern of such files, or `-` for standard input
+    /// My table: CSV with a header (gzip or zstd too), Parquet or Arrow IPC, a folder or pattern of such files, an address of them (s3://, gs://, az://, https://), or `-` for standard input
     #[arg(long, value_name = "FILE", required_unless_present = "file")]
     input: Option<PathBuf>,
     /// The same as --input

@@ -168,10 +168,11 @@ async fn piece(
         error => error,
     };
     let wanted = Some(GetRange::Bounded(range.clone()));
-    let options = GetOptions { range: wanted, if_match: object.e_tag.clone(), ..GetOptions::default() };
+    let if_match = object.e_tag.as_deref().map(quoted);
+    let options = GetOptions { range: wanted, if_match: if_match.clone(), ..GetOptions::default() };
     let answer = store.get_opts(&object.location, options).await.map_err(failed)?;
-    let same = answer.meta.size == object.size && answer.meta.e_tag == object.e_tag && answer.range == range;
-    if !same {
+    let tag = answer.meta.e_tag.as_deref().map(quoted);
+    if answer.meta.size != object.size || answer.range != range || tag != if_match {
         return Err(StoreError::Changed);
     }
     let mut at = range.start;
@@ -182,6 +183,11 @@ async fn piece(
         done.set(done.get() + piece.len() as u64);
     }
     if at == range.end { Ok(()) } else { Err(StoreError::Changed) }
+}
+
+/// An entity tag as requests have it. The lists of Azure have no quotes.
+fn quoted(tag: &str) -> String {
+    if tag.ends_with('"') { tag.to_owned() } else { format!("\"{tag}\"") }
 }
 
 /// The objects of a folder, which must be a table.

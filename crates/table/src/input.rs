@@ -168,7 +168,16 @@ impl Input {
 
     /// Copies the bytes of a stream; errors call the input `name`.
     pub fn spool(name: &str, from: &mut dyn Read) -> Result<Input, TableError> {
-        Input::copy(name, from, &|| true, &mut |_| ControlFlow::Continue(()))
+        Input::spool_with(name, from, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// As [`Input::spool`], for a caller that may want to stop. `on_progress` is called before each read.
+    pub fn spool_with(
+        name: &str,
+        from: &mut dyn Read,
+        on_progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Input, TableError> {
+        Input::copy(name, from, &|| true, on_progress)
     }
 
     /// Copies a stream that may have nothing to read for a while; `readable` tells.

@@ -14,7 +14,7 @@ from ._options import PARTNER, READ, LocalOptions, PartyOptions, RunOptions, fil
 from ._progress import listener
 from ._report import Report
 from ._run_file import Specs, taken
-from ._tables import adapt
+from ._tables import adapt, is_file
 from .errors import usage
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class _Call:
 
     def read_path(self, table: Any) -> dict[str, Any]:
         """How this table is read. Options for text need a path."""
-        if self.read != READ and not isinstance(table, (str, os.PathLike)):
+        if self.read != READ and not is_file(table):
             names = ", ".join(name for name, value in self.read.items() if value != READ[name])
             raise usage(f"options for text are for a path: {names}", "leave them out for a table in memory")
         return self.read
@@ -109,7 +109,7 @@ class _Call:
         for side in range(2):
             read = {name: value[side] if isinstance(value, tuple) else value for name, value in self.read.items()}
             sides.append(read)
-        if not any(isinstance(table, (str, os.PathLike)) for table in (receiver, sender)):
+        if not any(is_file(table) for table in (receiver, sender)):
             self.read_path(receiver)
         return sides
 
@@ -189,13 +189,13 @@ def receive(
 
     Args:
         table: Anything with the Arrow PyCapsule interface (pyarrow, pandas, Polars, DuckDB relations), or a path to
-            CSV, Parquet or Arrow IPC.
+            CSV, Parquet or Arrow IPC, an address such as ``"s3://bucket/table.parquet"``, or a file opened with mode ``"rb"``.
         key: ``"COLUMN"`` or ``"COLUMN:RULE"``; a list of them for a composite key. Rules are ``raw``, ``text``,
             ``email``, ``email-uid2``, ``email-meta``, ``email-google``, ``phone``, ``phone:CC``, ``name``, ``postcode``,
             ``ip``, ``date``, ``date:DMY``, ``int``, ``uuid``, ``sha256``.
         match: Instead of ``key`` several keys, in their order: rules such as ``"Email:email"`` or ``"Last:text + Born:date"``.
             A row matches by the first rule that hits, and column ``matched_by`` says which.
-        output: A file for the rows, in the table's format; needed if the table is a path.
+        output: A file, or the address of an object, for the rows, in the table's format; needed if the table is a file.
         row_numbers: Return the numbers of the rows, counted from 0, instead of the rows.
         result: ``"rows"``, or ``"count"`` for how many keys match, or ``"sum"`` for sums of the sender's columns ``value``
             over them; both sides give the same. ``"count"`` and ``"sum"`` need ``security="semi-honest"``.
@@ -277,7 +277,7 @@ def send(
     learns = call.options["learns"] == "both" or call.options["at_least"] is not None
     answer = call.answer(row_numbers)
     # A file needs no output if only the report is wanted.
-    numbers = row_numbers or (isinstance(table, (str, os.PathLike)) and output is None)
+    numbers = row_numbers or (is_file(table) and output is None)
     call.numbered(row_numbers, ["match_id"])
     columns = [*_internal.key_columns(specs), *call.carried()]
     adapter = adapt(table, columns, output, numbers, learns, call.read_path(table), answer)

@@ -1,6 +1,6 @@
 """Tables of every kind, in and out.
 
-Rust takes a path, or an object with the Arrow PyCapsule interface. The result is of the kind of the input. From a pandas or
+Rust takes a path, a file object, or an object with the Arrow PyCapsule interface. The result is of the kind of the input. From a pandas or
 Polars frame only the key columns are converted; its result is the frame indexed by the row numbers. Other tables give all
 their columns as record batches, which are not copied, and get back the matching rows.
 """
@@ -17,7 +17,7 @@ from . import _internal
 from ._options import READ
 from .errors import usage
 
-__all__ = ["Adapter", "adapt", "added", "row_numbers"]
+__all__ = ["Adapter", "adapt", "added", "is_file", "row_numbers"]
 
 
 class Adapter(NamedTuple):
@@ -56,9 +56,17 @@ def added(outcome: _internal.Outcome, columns: Sequence[Any]) -> dict[str, Seque
     return new
 
 
-def _given(table: Any, name: str, *, stream: bool = False, batches: bool = False, output: Any = None) -> dict[str, Any]:
+def _given(
+    table: Any, name: str, *, stream: bool = False, file: bool = False, batches: bool = False, output: Any = None
+) -> dict[str, Any]:
     output = None if output is None else os.fspath(output)
-    return {"table": table, "name": name, "stream": stream, "batches": batches, "output": output, "read": READ}
+    kind = {"stream": stream, "file": file, "batches": batches}
+    return {"table": table, "name": name, **kind, "output": output, "read": READ}
+
+
+def _place(output: Any) -> Any:
+    """Where the rows are: a path, or the address of an object as it was given."""
+    return output if "://" in os.fspath(output) else Path(output)
 
 
 def adapt(
@@ -79,8 +87,8 @@ def adapt(
         return adapt(table, columns, output, output is None, False, read)._replace(taken=answer)
     if output is not None and numbers:
         raise usage("the rows can go to a file or come as numbers, not both", "leave out output or row_numbers")
-    if isinstance(table, (str, os.PathLike)):
-        adapter = _path(table, output, numbers, learns)
+    if is_file(table):
+        adapter = _file(table, output, numbers, learns)
         adapter.given["read"] = read
         return adapter
     kind = type(table)
@@ -90,7 +98,7 @@ def adapt(
         raise usage(f"{name}: is one column, not a table", "give a table: `series.to_frame()` makes one")
     if output is not None:
         given = _given(_arrow(table, name), name, stream=_is_stream(library, kind.__name__), output=output)
-        return Adapter(given, lambda _: Path(output))
+        return Adapter(given, lambda _: _place(output))
     if library == "pandas" and kind.__name__ == "DataFrame":
         adapter = _pandas(table, columns, name)
     elif library == "polars" and kind.__name__ in ("DataFrame", "LazyFrame"):
@@ -100,11 +108,23 @@ def adapt(
     return adapter._replace(taken=row_numbers) if numbers else adapter
 
 
-def _path(table: Any, output: Any, numbers: bool, learns: bool) -> Adapter:
-    path = os.fspath(table)
+def is_file(table: Any) -> bool:
+    """Whether it is a path, an address, or a file object that was opened for bytes, such as those of fsspec."""
+    is_path = isinstance(table, (str, os.PathLike))
+    return is_path or (hasattr(table, "read") and not hasattr(table, "__arrow_c_stream__"))
+
+
+def _file(table: Any, output: Any, numbers: bool, learns: bool) -> Adapter:
+    if isinstance(table, (str, os.PathLike)):
+        path = os.fspath(table)
+        given = _given(path, path, output=output)
+    else:
+        name = getattr(table, "name", None) or getattr(table, "path", None)
+        name = name if isinstance(name, str) else f"the {type(table).__name__}"
+        given = _given(table, name, file=True, output=output)
     if output is None and learns and not numbers:
         raise usage("the rows of a file go to a file", "name one with output, or give row_numbers=True")
-    return Adapter(_given(path, path, output=output), row_numbers if numbers else lambda _: Path(output))
+    return Adapter(given, row_numbers if numbers else lambda _: _place(output))
 
 
 def _arrow(table: Any, name: str) -> Any:
@@ -114,7 +134,7 @@ def _arrow(table: Any, name: str) -> Any:
     if not hasattr(table, "__arrow_c_stream__"):
         raise usage(
             f"{name}: is neither a path nor a table with the Arrow PyCapsule interface",
-            "give a path, or a table of pyarrow, pandas, Polars or DuckDB",
+            "give a path, a file opened with mode rb, or a table of pyarrow, pandas, Polars or DuckDB",
         )
     return table
 

@@ -1,5 +1,6 @@
 //! A table as a caller gives it to a run, and where the matching rows go.
 
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -26,7 +27,8 @@ pub struct TableArgs {
 
 /// Where a table is. In errors, `name` is the name of a table that is no file.
 pub enum Source {
-    /// A file, or a folder or pattern of files that are one table; `-` is standard input.
+    /// A file, or a folder or pattern of files that are one table, or an address such as `s3://bucket/table.parquet`; `-` is
+    /// standard input.
     Path(PathBuf),
     /// Record batches in memory, such as those of a data frame. They are not copied.
     Batches {
@@ -36,6 +38,13 @@ pub enum Source {
         schema: SchemaRef,
         /// The rows.
         batches: Vec<RecordBatch>,
+    },
+    /// The bytes of a file that are read only once, from the first to the last. A temporary file without a name keeps them.
+    Stream {
+        /// What errors call it.
+        name: String,
+        /// The bytes.
+        reader: Box<dyn Read + Send>,
     },
     /// Record batches that can be read only once, one after the other. A temporary file without a name keeps them.
     Reader {
@@ -63,6 +72,7 @@ impl Source {
         match self {
             Source::Path(path) => Input::open_with(&path, on_open),
             Source::Batches { name, schema, batches } => Input::keep_batches(&name, schema, batches),
+            Source::Stream { name, mut reader } => Input::spool_with(&name, &mut *reader, on_open),
             Source::Reader { name, mut reader } => Input::from_batches(&name, &mut *reader, on_open),
         }
     }
