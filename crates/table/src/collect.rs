@@ -158,6 +158,10 @@ impl<'r> Rows<'r> for Loading<'r> {
         place: impl Fn(usize) -> Place,
         value: impl Fn(usize, usize) -> Value<'v>,
     ) -> Result<(), TableError> {
+        if self.collector.has_variants() {
+            // All keys of a row must come together, so that the same one is found.
+            return (0..count).try_for_each(|row| self.row(|| place(row), |part| value(row, part)));
+        }
         let mut at = 0;
         while at < count {
             let together = (count - at).min(ShortKey::BATCH);
@@ -211,6 +215,8 @@ pub(crate) struct Collector {
     report: TableReport,
     /// The batch memory, if a rule can check keys in batches ([`Rule::has_short_keys`]).
     short: Option<Box<Short>>,
+    /// The canonical bytes of the current row's keys by the current rule and its variants, which may be the same.
+    variants: Vec<Vec<u8>>,
 }
 
 /// A rule to match by.
@@ -225,6 +231,9 @@ struct OfRule {
     looks: Vec<Option<Look>>,
     /// Whether its keys can be checked in batches.
     short: bool,
+    /// Whether it is a variant of the rule before, and whether there are variants of that rule.
+    is_later_variant: bool,
+    has_variants: bool,
     counts: RuleReport,
 }
 
@@ -239,8 +248,15 @@ struct Short {
 #[derive(Clone, Copy)]
 enum Made {
     Key,
-    Null { part: usize },
-    Invalid { part: usize, reason: Invalid },
+    /// The same key as by another variant of the rule.
+    Again,
+    Null {
+        part: usize,
+    },
+    Invalid {
+        part: usize,
+        reason: Invalid,
+    },
 }
 
 /// What all rules made of a row.
@@ -268,21 +284,37 @@ impl Collector {
         })?;
         let digests = matches!(request.encoding, Encoding::Digest(_));
         let mut first = 0;
-        let of_rule = |(rule, kind): (&MatchRule, KeyKind)| {
-            let columns: Vec<Rule> = rule.columns().iter().map(|key| key.rule).collect();
-            let short = digests && matches!(columns[..], [only] if only.has_short_keys());
-            let (hints, looks) = (vec![Hints::default(); columns.len()], vec![None; columns.len()]);
-            let of_rule = OfRule { kind, first, short, counts: RuleReport::default(), hints, looks, columns };
-            first += rule.columns().len();
-            of_rule
-        };
-        let rules: Vec<OfRule> = request.keys.iter().zip(kinds).map(of_rule).collect();
+        let with_variants = request.keys.variants().any(|(_, among)| among);
+        let of_rule =
+            |((rule, kind), (is_later_variant, has_variants)): ((&MatchRule, KeyKind), (bool, bool))| {
+                let columns: Vec<Rule> = rule.columns().iter().map(|key| key.rule).collect();
+                let short =
+                    digests && !with_variants && matches!(columns[..], [only] if only.has_short_keys());
+                let (hints, looks) = (vec![Hints::default(); columns.len()], vec![None; columns.len()]);
+                let counts = RuleReport::default();
+                let of_rule = OfRule {
+                    kind,
+                    first,
+                    short,
+                    counts,
+                    hints,
+                    looks,
+                    columns,
+                    is_later_variant,
+                    has_variants,
+                };
+                first += rule.columns().len();
+                of_rule
+            };
+        let rules: Vec<OfRule> =
+            request.keys.iter().zip(kinds).zip(request.keys.variants()).map(of_rule).collect();
         let short = rules.iter().any(|rule| rule.short).then(|| {
             let (keys, classes) = ([ShortKey::default(); _], [CharClasses::default(); _]);
             Box::new(Short { keys, blocks: [[0; BLOCK]; _], classes })
         });
         let (on_null, on_invalid) = (request.on_null, request.on_invalid);
-        Ok(Collector { rules, on_null, on_invalid, builder, first: 0, report: TableReport::default(), short })
+        let (report, variants) = (TableReport::default(), Vec::new());
+        Ok(Collector { rules, on_null, on_invalid, builder, first: 0, report, short, variants })
     }
 
     /// Takes the next row, whose key values `value` gives by number. Counts a row at fault; further rows may
@@ -296,6 +328,11 @@ impl Collector {
             self.note(rule, of_rule, &mut made);
         }
         self.end_row(made)
+    }
+
+    /// Whether rules have variants.
+    fn has_variants(&self) -> bool {
+        self.rules.iter().any(|rule| rule.has_variants)
     }
 
     /// The next row, as the builder counts.
@@ -317,7 +354,12 @@ impl Collector {
         value: &impl Fn(usize) -> Value<'v>,
     ) -> Result<Made, ItemsError> {
         let number = self.key_number(row, rule);
-        let OfRule { kind, first, columns, looks, .. } = &mut self.rules[rule];
+        let OfRule { kind, first, columns, looks, is_later_variant, has_variants, .. } =
+            &mut self.rules[rule];
+        let is_variant = *has_variants;
+        if is_variant && !*is_later_variant {
+            self.variants.clear();
+        }
         let key = self.builder.key(*kind);
         // A null key takes precedence over an invalid one, in any order of the columns.
         let (mut null, mut invalid) = (None, None);
@@ -334,6 +376,13 @@ impl Collector {
             (Some(part), _) => Ok(Made::Null { part }),
             (None, Some((part, reason))) => Ok(Made::Invalid { part, reason }),
             (None, None) => {
+                if is_variant {
+                    let written = self.builder.written()?;
+                    if self.variants.iter().any(|other| other == written) {
+                        return Ok(Made::Again);
+                    }
+                    self.variants.push(written.to_owned());
+                }
                 let made = self.push(number)?;
                 if matches!(made, Made::Key) {
                     let OfRule { looks, hints, .. } = &mut self.rules[rule];
@@ -352,6 +401,7 @@ impl Collector {
                 counts.keys += 1;
                 made.has_key = true;
             }
+            Made::Again => {}
             Made::Null { part } => {
                 counts.nulls += 1;
                 made.null = made.null.or(Some(part));

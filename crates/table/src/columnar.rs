@@ -286,7 +286,8 @@ fn usable(input: &Input, needed: Needed<'_>, field: &Field) -> Result<(), TableE
     let data_type = field.data_type();
     let refusal = match needed.purpose {
         Purpose::Key(rule) => {
-            let time_stamp = matches!(rule, Rule::Date(_)) && matches!(data_type, DataType::Timestamp(..));
+            let time_stamp = matches!(rule, Rule::Date(_) | Rule::DateMoved(..))
+                && matches!(data_type, DataType::Timestamp(..));
             let date = "the rule `date` takes days: cast the column to a date";
             text::refusal(data_type).or(Some(date).filter(|_| time_stamp))
         }

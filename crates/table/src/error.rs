@@ -182,10 +182,18 @@ pub enum TableError {
         /// How many were given.
         found: usize,
     },
-    /// More rules than a row can have keys.
-    #[error("{found} rules to match by were given; give at most 16")]
+    /// More rules, or variants of them, than a row can have keys.
+    #[error(
+        "the rules to match by, and their variants, make {found} keys of a row; give rules that make at most 16"
+    )]
     TooManyRules {
-        /// How many were given.
+        /// How many they make.
+        found: usize,
+    },
+    /// The columns to be exchanged are not two of one rule.
+    #[error("{found} columns of a key have `~swap`; give it to two columns with the same rule")]
+    Swap {
+        /// How many there are.
         found: usize,
     },
     /// Native items need one key of integers.
@@ -553,6 +561,7 @@ impl TableError {
             TableError::Spec { .. }
             | TableError::KeyCount { .. }
             | TableError::TooManyRules { .. }
+            | TableError::Swap { .. }
             | TableError::NativeKey => Fault::Usage,
             // These are known from the arguments.
             TableError::Output {

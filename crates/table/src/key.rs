@@ -1,7 +1,7 @@
 //! Key specifications: `COLUMN[:RULE]`, and `MINE=THEIRS[:RULE]` for commands that read both tables.
 //!
 //! A column name that contains `:` or `=`, or begins with `"`, is written in double quotes, with `""` for a
-//! quote. So is one with `+` or with blanks at its ends in a rule of several columns ([`crate::match_rules`]).
+//! quote. Behind the rule `~` and [`Variants`] may follow. So is one with `+` or with blanks at its ends in a rule of several columns ([`crate::match_rules`]).
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,6 +9,7 @@ use std::str::FromStr;
 use crate::error::TableError;
 use crate::rule::{Rule, Word};
 use crate::spec_error::SpecError;
+use crate::variants::Variants;
 
 /// A key column of one table and the rule for its values.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,6 +18,8 @@ pub struct KeySpec {
     pub column: String,
     /// The rule for its values.
     pub rule: Rule,
+    /// Which other keys it makes.
+    pub variants: Variants,
 }
 
 /// A key column of both tables, whose names may differ.
@@ -28,6 +31,8 @@ pub struct PairSpec {
     pub theirs: String,
     /// The rule for the values of both.
     pub rule: Rule,
+    /// Which other keys it makes.
+    pub variants: Variants,
 }
 
 impl KeySpec {
@@ -38,7 +43,12 @@ impl KeySpec {
 
     /// A column under a rule.
     pub fn new(column: impl Into<String>, rule: Rule) -> Self {
-        KeySpec { column: column.into(), rule }
+        KeySpec { column: column.into(), rule, variants: Variants::None }
+    }
+
+    /// What both parties must agree on: its rule, and which other keys it makes.
+    pub fn agreed(&self) -> String {
+        format!("{}{}", self.rule.agreed(), self.variants)
     }
 }
 
@@ -50,12 +60,12 @@ impl PairSpec {
 
     /// The key of the first table.
     pub fn mine(&self) -> KeySpec {
-        KeySpec::new(&*self.mine, self.rule)
+        KeySpec { variants: self.variants, ..KeySpec::new(&*self.mine, self.rule) }
     }
 
     /// The key of the second table.
     pub fn theirs(&self) -> KeySpec {
-        KeySpec::new(&*self.theirs, self.rule)
+        KeySpec { variants: self.variants, ..KeySpec::new(&*self.theirs, self.rule) }
     }
 }
 
@@ -67,7 +77,8 @@ impl FromStr for KeySpec {
         if rest.starts_with('=') {
             return Err(SpecError::Pair);
         }
-        Ok(KeySpec { rule: rule(&column, rest)?, column })
+        let (rule, variants) = rule(&column, rest)?;
+        Ok(KeySpec { rule, variants, column })
     }
 }
 
@@ -80,7 +91,8 @@ impl FromStr for PairSpec {
             Some(rest) => name(rest)?,
             None => (mine.clone(), rest),
         };
-        Ok(PairSpec { rule: rule(&theirs, rest)?, mine, theirs })
+        let (rule, variants) = rule(&theirs, rest)?;
+        Ok(PairSpec { rule, variants, mine, theirs })
     }
 }
 
@@ -109,13 +121,19 @@ fn name(spec: &str) -> Result<(String, &str), SpecError> {
     }
 }
 
-/// The rule in `rest`, which is empty or begins with `:` or `=`.
-fn rule(column: &str, rest: &str) -> Result<Rule, SpecError> {
+/// The rule in `rest`, which is empty or begins with `:` or `=`, and which other keys it makes.
+fn rule(column: &str, rest: &str) -> Result<(Rule, Variants), SpecError> {
     let Some(word) = rest.strip_prefix(':') else {
-        return if rest.is_empty() { Ok(Rule::Raw) } else { Err(SpecError::Pair) };
+        return if rest.is_empty() { Ok((Rule::Raw, Variants::None)) } else { Err(SpecError::Pair) };
     };
+    if let Some((rule, variants)) = word.split_once('~')
+        && let Word::Rule(rule) = Rule::word(rule)
+    {
+        let found = Variants::find(variants, rule).map(|variants| (rule, variants));
+        return found.ok_or_else(|| SpecError::UnknownVariants { word: word.to_owned() });
+    }
     match Rule::word(word) {
-        Word::Rule(rule) => Ok(rule),
+        Word::Rule(rule) => Ok((rule, Variants::None)),
         Word::NoCountry => Err(SpecError::UnknownCountry { word: word.to_owned() }),
         Word::NoOrder => Err(SpecError::UnknownOrder { word: word.to_owned() }),
         Word::Unknown => {
@@ -152,13 +170,13 @@ impl fmt::Display for Name<'_> {
 
 impl fmt::Display for KeySpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", Name(&self.column), self.rule)
+        write!(f, "{}:{}{}", Name(&self.column), self.rule, self.variants)
     }
 }
 
 impl fmt::Display for PairSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}:{}", Name(&self.mine), Name(&self.theirs), self.rule)
+        write!(f, "{}={}:{}{}", Name(&self.mine), Name(&self.theirs), self.rule, self.variants)
     }
 }
 

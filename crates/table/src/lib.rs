@@ -63,6 +63,7 @@ mod sniff;
 mod spec_error;
 mod table;
 mod unicode;
+mod variants;
 
 pub use arrow_array::{RecordBatch, RecordBatchReader};
 pub use arrow_schema::SchemaRef;
@@ -91,6 +92,7 @@ pub use shown::shown_path;
 pub use sink::RowSink;
 pub use spec_error::SpecError;
 pub use table::Table;
+pub use variants::Variants;
 pub use vesica_store::{Address, StoreError};
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //!
 //! With several rules, a pass numbers keys instead of rows: key `row * rules + rule` is the one that `rule` makes of `row`,
 //! both counted from 0. So whatever handles rows handles keys, and the first key of a row that matches is the one with the
-//! lowest number.
+//! lowest number. [`crate::variants`] adds rules.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,6 +15,7 @@ use vesica_encode::items::KeyKind;
 use crate::error::TableError;
 use crate::key::{KeySpec, PairSpec};
 use crate::spec_error::SpecError;
+use crate::variants::{self, Variants};
 
 /// Columns whose values make one key, in the agreed order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,7 +27,11 @@ pub struct PairRule(Vec<PairSpec>);
 
 /// The rules of a table, in the agreed order.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct MatchRules(Vec<MatchRule>);
+pub struct MatchRules {
+    rules: Vec<MatchRule>,
+    /// The agreed rule that each is, or is a variant of, counted from 0.
+    of: Vec<usize>,
+}
 
 impl MatchRule {
     /// Reads `COLUMN[:RULE] + COLUMN[:RULE]`; the error names the specification.
@@ -84,52 +89,81 @@ impl MatchRules {
 
     /// How many rules there are.
     pub fn count(&self) -> usize {
-        self.0.len()
+        self.rules.len()
     }
 
     /// Whether a row has several keys.
     pub fn are_several(&self) -> bool {
-        self.0.len() > 1
+        self.rules.len() > 1
+    }
+
+    /// Whether the receiver makes more keys of a row than there are rules.
+    pub fn have_variants(&self) -> bool {
+        self.columns().any(|key| key.variants != Variants::None)
+    }
+
+    /// The rules with which the receiver reads its table: each followed by its variants.
+    ///
+    /// # Errors
+    /// They are more than a row can have keys, or cannot be.
+    pub fn with_variants(&self) -> Result<MatchRules, TableError> {
+        let (mut rules, mut of) = (Vec::new(), Vec::new());
+        for (rule, number) in self.rules.iter().zip(&self.of) {
+            for columns in variants::of(rule.columns())? {
+                rules.push(MatchRule(columns));
+                of.push(*number);
+            }
+        }
+        match rules.len() {
+            found if found > MatchRules::MOST => Err(TableError::TooManyRules { found }),
+            _ => Ok(MatchRules { rules, of }),
+        }
+    }
+
+    /// Of each rule, whether it is a variant of the one before, and whether it or another is one of the same rule.
+    pub(crate) fn variants(&self) -> impl Iterator<Item = (bool, bool)> {
+        let among = |number: &usize| self.of.iter().filter(|other| *other == number).count() > 1;
+        let is_later = |at: usize| at > 0 && self.of[at - 1] == self.of[at];
+        self.of.iter().enumerate().map(move |(at, number)| (is_later(at), among(number)))
     }
 
     /// The rules, in their order.
     pub fn iter(&self) -> impl Iterator<Item = &MatchRule> {
-        self.0.iter()
+        self.rules.iter()
     }
 
     /// The columns of all rules. A column may be in several.
     pub fn columns(&self) -> impl Iterator<Item = &KeySpec> {
-        self.0.iter().flat_map(MatchRule::columns)
+        self.rules.iter().flat_map(MatchRule::columns)
     }
 
-    /// What both parties must agree on: the rules of the values, and their order.
+    /// What both parties must agree on: the rules of the values, their variants, and their order.
     pub fn agreed(&self) -> String {
-        let columns = |rule: &MatchRule| {
-            rule.columns().iter().map(|key| key.rule.agreed()).collect::<Vec<_>>().join(" + ")
-        };
-        self.0.iter().map(columns).collect::<Vec<_>>().join(", then ")
+        let columns =
+            |rule: &MatchRule| rule.columns().iter().map(KeySpec::agreed).collect::<Vec<_>>().join(" + ");
+        self.rules.iter().map(columns).collect::<Vec<_>>().join(", then ")
     }
 
     /// Whether a run can have these rules.
     ///
     /// # Errors
-    /// There are too many, or too many columns in one.
+    /// There are too many, or too many columns in one, or variants that cannot be.
     pub fn check(&self) -> Result<(), TableError> {
-        self.kinds().map(drop)
+        self.kinds().and_then(|_| self.with_variants()).map(drop)
     }
 
     /// What tells the keys of each rule from those of all others.
     pub(crate) fn kinds(&self) -> Result<Vec<KeyKind>, TableError> {
-        let kind = |(which, rule): (usize, &MatchRule)| {
+        let several = self.of.iter().any(|which| *which > 0);
+        let kind = |(which, rule): (&usize, &MatchRule)| {
             let columns = rule.columns().len();
-            let kind =
-                if self.are_several() { KeyKind::of_several(which, columns) } else { KeyKind::only(columns) };
+            let kind = if several { KeyKind::of_several(*which, columns) } else { KeyKind::only(columns) };
             kind.map_err(|_| TableError::KeyCount { found: columns })
         };
         match self.count() {
             0 => Err(TableError::KeyCount { found: 0 }),
             found if found > MatchRules::MOST => Err(TableError::TooManyRules { found }),
-            _ => self.0.iter().enumerate().map(kind).collect(),
+            _ => self.of.iter().zip(&self.rules).map(kind).collect(),
         }
     }
 }
@@ -137,19 +171,25 @@ impl MatchRules {
 /// One rule: these columns make the only key of a row.
 impl From<Vec<KeySpec>> for MatchRules {
     fn from(columns: Vec<KeySpec>) -> Self {
-        MatchRules(vec![MatchRule(columns)])
+        MatchRules::from(vec![MatchRule(columns)])
+    }
+}
+
+impl From<Vec<KeySpec>> for MatchRule {
+    fn from(columns: Vec<KeySpec>) -> Self {
+        MatchRule(columns)
     }
 }
 
 impl From<MatchRule> for MatchRules {
     fn from(rule: MatchRule) -> Self {
-        MatchRules(vec![rule])
+        MatchRules::from(vec![rule])
     }
 }
 
 impl From<Vec<MatchRule>> for MatchRules {
     fn from(rules: Vec<MatchRule>) -> Self {
-        MatchRules(rules)
+        MatchRules { of: (0..rules.len()).collect(), rules }
     }
 }
 
@@ -235,6 +275,32 @@ mod tests {
             MatchRules::from(vec![KeySpec::parse("a:email").unwrap(), KeySpec::parse("b").unwrap()]).agreed(),
             "email + raw"
         );
+    }
+
+    #[test]
+    fn variants_are_agreed_and_bounded() {
+        let rules = |specs: &[&str]| {
+            MatchRules::from(specs.iter().map(|spec| MatchRule::parse(spec).unwrap()).collect::<Vec<_>>())
+        };
+        let made = rules(&["m:email~google", "f:name~swap + l:name~swap + b:date~1", "n:int"]);
+        assert_eq!(
+            made.agreed(),
+            "email~google, then name (version 1)~swap + name (version 1)~swap + date~1, then int"
+        );
+        let all = made.with_variants().unwrap();
+        assert_eq!((all.count(), all.of.clone()), (9, vec![0, 0, 1, 1, 1, 1, 1, 1, 2]));
+        // The variants have the kind of their rule, which is the sender's.
+        let (theirs, mine) = (made.kinds().unwrap(), all.kinds().unwrap());
+        assert_eq!(mine, [0, 0, 1, 1, 1, 1, 1, 1, 2].map(|rule| theirs[rule]));
+        let alone = rules(&["b:date~1"]);
+        assert_eq!(alone.with_variants().unwrap().kinds().unwrap(), vec![KeyKind::ONE_PART; 3]);
+        assert_eq!(all.columns().count(), 2 + 6 * 3 + 1);
+        for too_many in [&["a:date~3 + b:date~3"][..], &["a:date~3"; 3]] {
+            let rules = rules(too_many);
+            assert!(matches!(rules.with_variants(), Err(TableError::TooManyRules { .. })));
+            assert!(rules.check().is_err());
+        }
+        assert!(rules(&["f:name~swap + l:name"]).check().is_err());
     }
 
     #[test]

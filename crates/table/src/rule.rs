@@ -121,6 +121,10 @@ pub enum Rule {
     /// 9999. Written in extended form. `date:DMY`, `date:MDY` and `date:YMD` also take numbers in that order,
     /// with two dots, hyphens or slashes between them, the day and the month of one or two digits.
     Date(Option<DateOrder>),
+    /// As `date`, and then that many days later. A part of `date~N`; a day outside of the years 0001 to 9999 is null.
+    DateMoved(Option<DateOrder>, i8),
+    /// As `email-google`, and the result as under `email`. A part of `email~google`.
+    EmailOfGoogle,
     /// `int`: spaces and tabs at both ends removed, then an optional `+` or `-` and ASCII digits, nothing
     /// else. Written without `+` and leading zeros, at most 64 digits then; minus zero is `0`.
     Int,
@@ -170,7 +174,7 @@ impl Rule {
         match self {
             Rule::Raw => "raw",
             Rule::Text => "text",
-            Rule::Email => "email",
+            Rule::Email | Rule::EmailOfGoogle => "email",
             Rule::EmailUid2 => "email-uid2",
             Rule::EmailMeta => "email-meta",
             Rule::EmailGoogle => "email-google",
@@ -178,7 +182,7 @@ impl Rule {
             Rule::Name => "name",
             Rule::Postcode => "postcode",
             Rule::Ip => "ip",
-            Rule::Date(_) => "date",
+            Rule::Date(_) | Rule::DateMoved(..) => "date",
             Rule::Int => "int",
             Rule::Uuid => "uuid",
             Rule::Sha256 => "sha256",
@@ -237,7 +241,9 @@ impl Rule {
             Rule::Name => name::name(&bytes, out),
             Rule::Postcode => form::postcode(&bytes, out),
             Rule::Ip => form::ip(&bytes, out),
-            Rule::Date(order) => date::date(order, &bytes, out),
+            Rule::Date(order) => date::date(order, 0, &bytes, out),
+            Rule::DateMoved(order, days) => date::date(order, days, &bytes, out),
+            Rule::EmailOfGoogle => email::of_google(&bytes, out),
             Rule::Int => form::int(&bytes, out),
             Rule::Uuid => form::uuid(&bytes, binary, out),
             Rule::Sha256 => form::sha256(&bytes, binary, out),
@@ -253,6 +259,8 @@ impl fmt::Display for Rule {
         match self {
             Rule::Phone(Some(country)) => write!(f, "phone:{}", country.code()),
             Rule::Date(Some(order)) => write!(f, "date:{}", order.name()),
+            Rule::DateMoved(order, days) => write!(f, "{}~{days:+}", Rule::Date(*order)),
+            Rule::EmailOfGoogle => f.write_str("email~google"),
             rule => f.write_str(rule.name()),
         }
     }

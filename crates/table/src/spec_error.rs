@@ -43,6 +43,15 @@ pub enum SpecError {
         /// The rule as given.
         word: String,
     },
+    /// Unknown variants of a rule.
+    #[error(
+        "`{word}`: behind `~`, give 1 to 3 days with the rule date, `~google` with the rule email, or `~swap` with both columns \
+         to be exchanged"
+    )]
+    UnknownVariants {
+        /// The rule as given.
+        word: String,
+    },
     /// A date rule with an unknown order.
     #[error("`{word}`: give the order of the numbers, as in date:DMY, date:MDY or date:YMD")]
     UnknownOrder {

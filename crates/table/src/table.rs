@@ -469,3 +469,5 @@ mod messy_tests;
 mod rules_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod variants_tests;

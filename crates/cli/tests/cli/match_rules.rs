@@ -221,11 +221,11 @@ fn what_cannot_be_is_refused_before_the_partner_is_met() {
     let by = ["--match", "mail:email", "--match", "tel:int"];
     run(&with(&by, &["--key", "mail:email", "--output", "out.csv"])).expect(64, &["--key", "--match"]);
     run(&with(&by, &["--result", "count", "--security", "semi-honest"]))
-        .expect(64, &["a count or a sum over several rules", "give one `--match`"]);
+        .expect(64, &["a count or a sum over several keys of a row", "give one `--match`"]);
     run(&["--match", "mail:email + nothing", "--output", "out.csv"]).expect(65, &["nothing"]);
     run(&["--match", "mail:email +", "--output", "out.csv"]).expect(64, &["--match"]);
     let many = ["--match", "tel"].repeat(17);
-    run(&with(&many, &OUT)).expect(64, &["17 rules to match by", "at most 16"]);
+    run(&with(&many, &OUT)).expect(64, &["make 17 keys of a row", "at most 16"]);
     run(&with(
         &by,
         &["--sigma", "32", "--protocol", "gbf", "--security", "semi-honest", "--output", "out.csv"],
@@ -278,4 +278,61 @@ fn flaw_a_rule_that_a_text_without_quotes_cannot_name_is_refused_before_the_part
     let by = ["--match", "a:raw", "--match", "b + c", "--delimiter", ":", "--quote", "none"];
     let ended = scene.run(&[&peer[..], &["--input", "receiver.csv"], &by, &OUT].concat());
     ended.expect(74, &["phase read", "write the input with quotes"]);
+}
+
+/// A rule makes several keys of a row of the receiver's: names in the wrong fields, a day more or less, an address as Google
+/// writes it.
+#[test]
+fn variants_of_a_rule_match_what_is_written_otherwise() {
+    let scene = Scene::new();
+    scene.write(
+        "receiver.csv",
+        "id,first,last,born,mail\n1,Ada,Lovelace,1815-12-10,\n2,Turing,Alan,1912-06-23,\n3,Kurt,Gödel,1906-04-27,\n\
+         4,Émile,Borel,1871-01-08,\n5,,,,G.Hopper+navy@gmail.com\n6,Ada,Lovelace,1815-12-13,\n7,,,,b@e.org\n",
+    );
+    scene.write(
+        "sender.csv",
+        "vorname,name,geboren,mail\nAda,Lovelace,1815-12-10,ghopper@gmail.com\nAlan,Turing,1912-06-23,\nKurt,Gödel,1906-04-28,b@e.org\n\
+         Borel,Émile,1871-01-07,\n",
+    );
+    let rules = |first: &str, last: &str, born: &str| {
+        [format!("{first}:name~swap + {last}:name~swap + {born}:date~1"), "mail:email~google".to_owned()]
+    };
+    let (mine, theirs) = (rules("first", "last", "born"), rules("vorname", "name", "geboren"));
+    let expected = [
+        "1,Ada,Lovelace,1815-12-10,,first:name + last:name + born:date",
+        "2,Turing,Alan,1912-06-23,,last:name + first:name + born:date",
+        "3,Kurt,Gödel,1906-04-27,,first:name + last:name + born:date~+1",
+        "4,Émile,Borel,1871-01-08,,last:name + first:name + born:date~-1",
+        "5,,,,G.Hopper+navy@gmail.com,mail:email~google",
+        "7,,,,b@e.org,mail:email",
+    ];
+    for more in [&[][..], &["--parts", "2"], &["--threads", "3"], &["--learns", "both"]] {
+        let receiver = with(
+            &["--input", "receiver.csv", "--match", &mine[0], "--match", &mine[1], "--output", "out.csv"],
+            more,
+        );
+        let sender = with(&["--input", "sender.csv", "--match", &theirs[0], "--match", &theirs[1]], more);
+        let (received, sent) = scene.pair(&sender, &receiver);
+        sent.expect(0, &[]);
+        received.expect(0, &["6 of 7 rows match"]);
+        assert_eq!(lines(&scene, "out.csv"), expected, "{more:?}");
+    }
+    // The sender does not agree to as many keys, and a run file has them.
+    let plain = ["vorname:name + name:name + geboren:date", "mail:email"];
+    let receiver =
+        ["--input", "receiver.csv", "--match", &mine[0], "--match", &mine[1], "--output", "no.csv"];
+    let (received, sent) =
+        scene.pair(&["--input", "sender.csv", "--match", plain[0], "--match", plain[1]], &receiver);
+    sent.expect(77, &["date~1"]);
+    received.expect(77, &["date~1"]);
+    let counted = with(&receiver[..6], &["--result", "count", "--security", "semi-honest"]);
+    scene
+        .run(&with(&["receive", "--connect", "127.0.0.1:1", "--insecure-plaintext"], &counted))
+        .expect(64, &["a rule with `~`"]);
+    let local =
+        ["local", "--receiver", "receiver.csv", "--sender", "sender.csv", "--output", "local.csv", "--match"];
+    let both = "first=vorname:name~swap + last=name:name~swap + born=geboren:date~1";
+    scene.run(&with(&local, &[both, "--match", "mail:email~google"])).expect(0, &["6 of 7 rows match"]);
+    assert_eq!(lines(&scene, "local.csv"), expected);
 }

@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
+use ::parquet::arrow::ArrowWriter;
+use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use ::parquet::basic::Type as Physical;
 use ::parquet::column::reader::get_typed_column_reader;
 use ::parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType as ParquetType, FixedLenByteArray, FixedLenByteArrayType,
     Int32Type, Int64Type, Int96, Int96Type,
 };
+use ::parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader, ParquetMetaDataWriter};
 use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use ::parquet::schema::parser::parse_message_type;
 use arrow_array::*;
+use bytes::Bytes;
 
 use super::*;
 use crate::testing::{go, input, load, request};
@@ -402,4 +406,41 @@ fn a_batch_of_long_values_has_few_rows() {
     let mut scan = Scan::open(&input, Wanted::Stored, &mut on_progress).unwrap();
     let (_, batch) = scan.next().unwrap().unwrap();
     assert!(batch.num_rows() < 200, "{}", batch.num_rows());
+}
+
+/// As parquet-mr 1.8.1 wrote it (apache/parquet-testing, `dict-page-offset-zero`).
+#[test]
+fn flaw_a_dictionary_page_at_offset_zero_is_none() {
+    let ids = StringArray::from_iter_values((0..39).map(|id| format!("k{id}")));
+    let counts = Int64Array::from_iter_values(0..39);
+    let columns = [("id", Arc::new(ids) as ArrayRef), ("n", Arc::new(counts))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let properties = WriterProperties::builder().set_dictionary_enabled(false).build();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&Bytes::from(bytes.clone())).unwrap();
+    let footer = u32::from_le_bytes(bytes[bytes.len() - 8..][..4].try_into().unwrap()) as usize;
+    let mut old = bytes[..bytes.len() - 8 - footer].to_vec();
+    let mut builder = metadata.into_builder();
+    for group in builder.take_row_groups() {
+        let of_old = |column: &ColumnChunkMetaData| {
+            column.clone().into_builder().set_dictionary_page_offset(Some(0)).build().unwrap()
+        };
+        let columns = group.columns().iter().map(of_old).collect();
+        builder = builder.add_row_group(group.into_builder().set_column_metadata(columns).build().unwrap());
+    }
+    let mut end = Vec::new();
+    ParquetMetaDataWriter::new(&mut end, &builder.build()).finish().unwrap();
+    old.extend(end);
+    for key in ["id", "n"] {
+        let (table, items) = load(&old, &request(&[key])).unwrap();
+        assert_eq!(items.len(), 39);
+        let mut out = Vec::new();
+        table.select(&items.matches(0..39), &mut out, &mut go).unwrap();
+        let read = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(out)).unwrap().build().unwrap();
+        let rows: Vec<RecordBatch> = read.map(Result::unwrap).collect();
+        assert_eq!(rows, [batch.clone()]);
+    }
 }

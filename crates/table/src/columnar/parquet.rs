@@ -17,7 +17,7 @@ use parquet::arrow::arrow_reader::{
 };
 use parquet::basic::{LogicalType, Type as Physical};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::{SchemaDescriptor, TypePtr};
 use twox_hash::xxhash3_128::Hasher;
@@ -270,7 +270,8 @@ impl Footer {
         let (file, length) = input.file().map_err(|source| input.read_error(source))?;
         let stamp = input.stamp()?;
         let chunks = Chunks { file: Arc::new(file), length };
-        let loaded = guarded(|| ParquetMetaDataReader::new().parse_and_finish(&chunks));
+        let loaded =
+            guarded(|| ParquetMetaDataReader::new().parse_and_finish(&chunks).and_then(without_null_offsets));
         let loaded = loaded.ok_or(What::Data).and_then(|loaded| loaded.map_err(|error| (&error).into()));
         let metadata = Arc::new(loaded.map_err(|what| damaged(input, None, what))?);
         Ok(Footer { chunks, stamp, metadata })
@@ -314,6 +315,25 @@ impl Footer {
             }
         }
     }
+}
+
+/// Takes out offsets of dictionary pages that are zero. Old programs in Java write them where there is no such page; a file
+/// begins with its magic bytes, so none can be there.
+fn without_null_offsets(metadata: ParquetMetaData) -> Result<ParquetMetaData, ParquetError> {
+    let is_null = |column: &ColumnChunkMetaData| column.dictionary_page_offset() == Some(0);
+    if !metadata.row_groups().iter().any(|group| group.columns().iter().any(is_null)) {
+        return Ok(metadata);
+    }
+    let mut builder = metadata.into_builder();
+    for group in builder.take_row_groups() {
+        let mended = group.columns().iter().map(|column| match is_null(column) {
+            true => column.clone().into_builder().set_dictionary_page_offset(None).build(),
+            false => Ok(column.clone()),
+        });
+        let mended = mended.collect::<Result<_, _>>()?;
+        builder = builder.add_row_group(group.into_builder().set_column_metadata(mended).build()?);
+    }
+    Ok(builder.build())
 }
 
 const NOT_HELD: &str = "as 64 bits, some of these time stamps need nanoseconds, and some lie too far from 1970 for them; \

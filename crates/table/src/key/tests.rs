@@ -109,7 +109,8 @@ fn pairs() {
         ("\"a=x\"=\"b:y\":text", "a=x", "b:y", Rule::Text),
         ("a=\"b\"", "a", "b", Rule::Raw),
     ] {
-        let expected = PairSpec { mine: mine.into(), theirs: theirs.into(), rule };
+        let expected =
+            PairSpec { mine: mine.into(), theirs: theirs.into(), rule, variants: Default::default() };
         assert_eq!(pair(spec), Ok(expected.clone()), "{spec}");
         assert_eq!(pair(&expected.to_string()), Ok(expected.clone()));
         assert_eq!((expected.mine().column, expected.theirs().column), (mine.to_owned(), theirs.to_owned()));

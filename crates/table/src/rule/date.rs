@@ -41,19 +41,25 @@ impl DateOrder {
     }
 }
 
-/// Appends the date as `YYYY-MM-DD`.
-pub(super) fn date(order: Option<DateOrder>, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
+/// Appends the date, so many days later, as `YYYY-MM-DD`; nothing if its year would not be 1 to 9999.
+pub(super) fn date(
+    order: Option<DateOrder>,
+    later: i8,
+    bytes: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), Invalid> {
     let bytes = trim(bytes);
     if bytes.is_empty() {
         return Ok(());
     }
-    let Some(Day { year, month, day }) = Day::read(order, bytes) else {
+    let Some(found) = Day::read(order, bytes) else {
         return Err(match order {
             _ if has_time(order, bytes) => Invalid::DateWithTime,
             None => Invalid::NotADate,
             Some(order) => Invalid::NotInOrder { order },
         });
     };
+    let Some(Day { year, month, day }) = found.moved(later) else { return Ok(()) };
     let two = |number: u32| [number / 10, number % 10];
     let [century, years, month, day] = [year / 100, year % 100, month, day].map(two);
     let digits = [century[0], century[1], years[0], years[1], month[0], month[1], day[0], day[1]];
@@ -70,6 +76,32 @@ struct Day {
 }
 
 impl Day {
+    /// The day so many days later; none outside of the years 1 to 9999.
+    fn moved(self, days_later: i8) -> Option<Day> {
+        let Day { mut year, mut month, mut day } = self;
+        for _ in 0..days_later.unsigned_abs() {
+            if days_later > 0 {
+                day += 1;
+                if day > days(year, month) {
+                    (day, month) = (1, month + 1);
+                }
+                if month > 12 {
+                    (month, year) = (1, year + 1);
+                }
+            } else {
+                day -= 1;
+                if day == 0 {
+                    month -= 1;
+                    if month == 0 {
+                        (month, year) = (12, year - 1);
+                    }
+                    day = days(year, month);
+                }
+            }
+        }
+        (1..=9999).contains(&year).then_some(Day { year, month, day })
+    }
+
     fn read(order: Option<DateOrder>, bytes: &[u8]) -> Option<Day> {
         let ordered = order.and_then(|order| parts(order, bytes));
         let [year, month, day] = ordered.or_else(|| iso(order, bytes))?.map(number);
@@ -125,5 +157,40 @@ fn days(year: u32, month: u32) -> u32 {
         2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
         2 => 28,
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The date that is so many days after 1970-01-01 (Hinnant, `civil_from_days`).
+    fn civil(days: i64) -> String {
+        let z = days + 719_468;
+        let (era, of_era) = (z.div_euclid(146_097), z.rem_euclid(146_097));
+        let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year + year / 4 - year / 100);
+        let m = (5 * of_year + 2) / 153;
+        let month = if m < 10 { m + 3 } else { m - 9 };
+        let (day, year) = (of_year - (153 * m + 2) / 5 + 1, year + era * 400 + i64::from(month <= 2));
+        format!("{year:04}-{month:02}-{day:02}")
+    }
+
+    #[test]
+    fn days_are_counted_as_in_the_calendar() {
+        let moved = |text: &str, later: i8| {
+            let mut out = Vec::new();
+            date(None, later, text.as_bytes(), &mut out).map(|()| String::from_utf8(out).unwrap())
+        };
+        // 1899-12-25 to 1904-03-05 and 1999-12-25 to 2004-03-05: a year of four that has no 29 February, and one that has.
+        for day in (-25_574..-24_042).chain(10_950..12_482) {
+            for later in -3..=3 {
+                assert_eq!(moved(&civil(day), later).unwrap(), civil(day + i64::from(later)));
+            }
+        }
+        assert_eq!(moved("0001-01-01", -1).unwrap(), "");
+        assert_eq!(moved("0001-01-02", -1).unwrap(), "0001-01-01");
+        assert_eq!(moved("9999-12-31", 1).unwrap(), "");
+        assert!(moved("2023-02-29", 1).is_err());
     }
 }

@@ -68,6 +68,14 @@ pub(super) fn google(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
     without_aliases(start, &[GMAIL, GOOGLEMAIL], out)
 }
 
+/// What `email` makes of the result of `google`.
+pub(super) fn of_google(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Invalid> {
+    let start = out.len();
+    google(bytes, out)?;
+    let address = out.split_off(start);
+    email(&address, out)
+}
+
 /// Removes what Gmail ignores, if the address that begins at `start` is in one of the domains.
 fn without_aliases(start: usize, domains: &[&[u8]], out: &mut Vec<u8>) -> Result<(), Invalid> {
     let Some(at) = memchr::memchr(b'@', &out[start..]) else { return Ok(()) };

@@ -111,6 +111,13 @@ impl Job {
         self.check_keys()?;
         let file = self.output()?;
         let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
+        // The sender needs no variants, if the receiver has all.
+        let keys = match self.role {
+            Role::Receiver => {
+                keys.with_variants().map_err(|error| Error::table(RunPhase::Prepare, &error))?
+            }
+            Role::Sender => keys,
+        };
         // 1. The table is read before the partner is contacted.
         reporter.enter(RunPhase::Read, 0);
         let path = input.path().cloned();
@@ -170,11 +177,12 @@ impl Job {
     /// Refuses several keys a row where a result would count such a row several times.
     fn check_keys(&self) -> Result<(), Error> {
         self.table.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
-        if self.table.keys.are_several() && self.settings.result.result != ResultChoice::Rows {
+        let several = self.table.keys.are_several() || self.table.keys.have_variants();
+        if several && self.settings.result.result != ResultChoice::Rows {
             return Err(Error::usage(
-                "a count or a sum over several rules to match by (`[match]`) would take a row once for each of its keys that \
-                 match",
-                "give one `[match]`, or `[result rows]`",
+                "a count or a sum over several keys of a row (several `[match]`, or a rule with `~`) would take a row once for \
+                 each of its keys that match",
+                "give one `[match]` without `~`, or `[result rows]`",
             ));
         }
         Ok(())

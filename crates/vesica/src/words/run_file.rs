@@ -22,7 +22,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use vesica_net::{Address, PublicKey};
 use vesica_protocols::Role;
-use vesica_table::{KeySpec, MatchRule, MatchRules, Rule, shown_path};
+use vesica_table::{KeySpec, MatchRule, MatchRules, shown_path};
 use vesica_text::{Text, text};
 
 use crate::words::error::Error;
@@ -128,7 +128,9 @@ impl Meeting {
 }
 
 fn is_rule(name: &str) -> bool {
-    Rule::ALL.iter().any(|known| known.name() == name)
+    // As it stands behind a column.
+    let spec = format!("c:{name}").parse::<KeySpec>();
+    spec.is_ok_and(|spec| rule_of(&spec) == name)
 }
 
 /// The command that a role runs.
@@ -356,9 +358,9 @@ impl RunFile {
     }
 }
 
-/// The name of a key's rule, without what is this side's own, such as a country.
+/// The name of a key's rule and of its variants, without what is this side's own, such as a country.
 pub fn rule_of(spec: &KeySpec) -> String {
-    spec.rule.to_string().split(':').next().unwrap_or_default().to_owned()
+    format!("{}{}", spec.rule.name(), spec.variants)
 }
 
 #[cfg(test)]

@@ -181,7 +181,12 @@ impl EngineJob {
         rng: &mut dyn CryptoRng,
     ) -> Result<RunResult, Error> {
         check_partner(partner)?;
-        let rules = [MatchRules::from(self.keys.clone()).agreed()];
+        let rules = MatchRules::from(self.keys.clone());
+        if rules.have_variants() {
+            let message = "an engine's rows have one key each, so a rule with `~` makes no others";
+            return Err(Error::usage(message, "leave out `~` and what follows it"));
+        }
+        let rules = [rules.agreed()];
         let pair = LocalState { my_key: partner.my_key(), via: partner.relay(), ..LocalState::default() };
         let terms = prepare(self.role, settings, &rules, &pair)?;
         check_settings(settings)?;
