@@ -40,7 +40,7 @@ mod _internal {
     #[pymodule_export]
     use crate::result::{Batches, Outcome};
     #[pymodule_export]
-    use crate::run::{assist, key_columns, local, pair_columns, run, run_file};
+    use crate::run::{assist, key_columns, local, pair_columns, rules, run, run_file};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

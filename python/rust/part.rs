@@ -21,7 +21,7 @@ use vesica::{Error, randomness};
 use crate::errors::{name, raise};
 use crate::options::Options;
 use crate::play::{self, CancelToken, token};
-use crate::run::keys;
+use crate::run::Specs;
 
 /// Most rows of a batch of what a task gives back.
 const BATCH: usize = 1 << 16;
@@ -204,12 +204,13 @@ impl Rows {
 pub(crate) fn digests<'py>(
     py: Python<'py>,
     batch: &Bound<'py, PyAny>,
-    specs: Vec<String>,
+    specs: Specs,
+    role: Option<&str>,
     options: Options,
 ) -> PyResult<(Bound<'py, PyAny>, u64, u64)> {
     let refused = |error: Error| raise(py, &error, None);
     let batch = RecordBatch::from_pyarrow_bound(batch)?;
-    let (keys, settings) = (keys(&specs).map_err(refused)?, options.settings().map_err(refused)?);
+    let (keys, settings) = (specs.of(role).map_err(refused)?, options.settings().map_err(refused)?);
     let found = py.detach(|| engine::digests("the batch", batch, &keys, &settings)).map_err(refused)?;
     let width = found.width.bytes();
     let mut builder = FixedSizeBinaryBuilder::with_capacity(found.present.len(), width as i32);

@@ -23,7 +23,7 @@ use crate::errors::raise;
 use crate::options::PartnerArgs;
 use crate::play::token;
 use crate::result::{Outcome, report_output};
-use crate::run::{How, keys};
+use crate::run::{How, Specs};
 
 /// How often a waiting thread looks around.
 const POLL: Duration = Duration::from_millis(50);
@@ -123,7 +123,7 @@ impl PartsRun {
         py: Python<'_>,
         role: &str,
         counts: (u64, u64, u64, u64),
-        specs: Vec<String>,
+        specs: Specs,
         slots: u16,
         partner: PartnerArgs<'_>,
         how: How<'_>,
@@ -133,7 +133,7 @@ impl PartsRun {
         let (rows, items, nulls, invalid) = counts;
         let duplicates = rows.saturating_sub(nulls).saturating_sub(invalid).saturating_sub(items);
         let counts = TableReport { rows, items, nulls, invalid, duplicates };
-        let keys = keys(&specs).map_err(refused)?;
+        let keys = specs.rules().map_err(refused)?;
         let settings = how.options.settings().map_err(refused)?;
         let protected: Vec<PathBuf> = partner.protected();
         let report = report_output(how.report.as_ref(), None, &protected).map_err(refused)?;

@@ -23,7 +23,7 @@ fn wrong_key(error: &TableError) -> Error {
     Error::usage(error.text(), "give the key as COLUMN or COLUMN:RULE, once for each key column")
 }
 
-pub(crate) fn keys(specs: &[String]) -> Result<Vec<KeySpec>, Error> {
+fn keys(specs: &[String]) -> Result<Vec<KeySpec>, Error> {
     specs.iter().map(|spec| KeySpec::parse(spec).map_err(|error| wrong_key(&error))).collect()
 }
 
@@ -33,10 +33,23 @@ pub(crate) fn keys(specs: &[String]) -> Result<Vec<KeySpec>, Error> {
 pub(crate) struct Specs(bool, Vec<String>);
 
 impl Specs {
-    fn rules(&self) -> Result<MatchRules, Error> {
+    pub(crate) fn rules(&self) -> Result<MatchRules, Error> {
         let Specs(true, specs) = self else { return Ok(keys(&self.1)?.into()) };
         let rules = specs.iter().map(|spec| MatchRule::parse(spec).map_err(|error| wrong_key(&error)));
         Ok(rules.collect::<Result<Vec<_>, _>>()?.into())
+    }
+
+    /// Those with which a side reads its table: the receiver's have their variants.
+    pub(crate) fn of(&self, role: Option<&str>) -> Result<MatchRules, Error> {
+        let rules = self.rules()?;
+        match role {
+            Some("receiver") => rules.with_variants().map_err(|error| wrong_key(&error)),
+            None if rules.have_variants() => Err(Error::usage(
+                "a rule with `~` makes other keys for the receiver than for the sender",
+                "give role",
+            )),
+            _ => Ok(rules),
+        }
     }
 
     /// Those of the first and of the second table.
@@ -64,6 +77,13 @@ fn columns(rules: &MatchRules) -> Vec<String> {
 #[pyfunction]
 pub(crate) fn key_columns(py: Python<'_>, specs: Specs) -> PyResult<Vec<String>> {
     Ok(columns(&specs.rules().map_err(|error| raise(py, &error, None))?))
+}
+
+/// The names of the keys that a row of this side has.
+#[pyfunction]
+pub(crate) fn rules(py: Python<'_>, specs: Specs, role: &str) -> PyResult<Vec<String>> {
+    let rules = specs.of(Some(role)).map_err(|error| raise(py, &error, None))?;
+    Ok(rules.iter().map(ToString::to_string).collect())
 }
 
 /// The columns of the first and of the second table that these keys name.

@@ -69,7 +69,7 @@ def test_a_key_and_rules_do_not_go_together() -> None:
     for wrong, said in (({}, "needs a key"), ({"key": "mail", "match": ["mail"]}, "both say")):
         with pytest.raises(vesica.UsageError, match=said):
             vesica.local(table("pandas", MINE), table("pandas", THEIRS), **wrong)  # type: ignore[arg-type]
-    with pytest.raises(vesica.UsageError, match=r"several rules to match by \(`match`\)"):
+    with pytest.raises(vesica.UsageError, match=r"several keys of a row \(several `match`"):
         vesica.local(
             table("pandas", MINE), table("pandas", THEIRS), match=RULES, result="count", security="semi-honest"
         )

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from vesica import _internal, parts
+from vesica import UsageError, _internal, parts
 from vesica import _spark_tasks as tasks
 from vesica._spark_plan import requirements, worker_misses
 
@@ -18,7 +18,7 @@ ROWS = 5000
 
 
 def key(rule: str = "mail:email", **options: Any) -> tasks.KeyColumns:
-    return tasks.KeyColumns(["mail"], [1], [rule], options)
+    return tasks.KeyColumns(["mail"], [1], [rule], {"key": rule, **options})
 
 
 def addresses() -> list[str | None]:
@@ -50,7 +50,13 @@ def test_keys_are_counted_by_their_marks(groups: int, monkeypatch: pytest.Monkey
     slots = pa.array([10 * group for group in range(groups)], pa.int32())
     rows = of(list(tasks.marks(batches(), key(), OWN, slots)))
     note = json.loads(rows[-1]["note"])
-    assert note == {"rows": ROWS * 3 // 2, "nulls": ROWS * 3 // 20, "invalid": 0, "failed": None}
+    assert note == {
+        "rows": ROWS * 3 // 2,
+        "keys": ROWS * 27 // 20,
+        "nulls": ROWS * 3 // 20,
+        "invalid": 0,
+        "failed": None,
+    }
     assert {row["slot"] for row in rows[:-1]} == set(slots.to_pylist())
     assert all(len(row["marks"]) <= 128 * 16 for row in rows[:-1])
     counted = []
@@ -130,8 +136,34 @@ def test_rows_have_the_halves_of_their_items(security: str) -> None:
     items = parts.keyed(digests, ITEMS_KEY, 1)[1].drop_null()
     matched = pa.RecordBatch.from_arrays([_internal.side_by_side(items)], names=["item"])
     halves = of(list(tasks.halves([matched], width)))
-    assert [(row["first"], row["second"]) for row in rows] == [tuple(row.values()) for row in halves]
+    assert [(row["first0"], row["second0"]) for row in rows] == [tuple(row.values()) for row in halves]
     assert len({tuple(row.values()) for row in halves}) == 8
+
+
+def test_rows_with_several_keys_have_the_halves_of_each() -> None:
+    given = {
+        "id": [0, 1, 2, 3],
+        "mail": ["a@e.org", None, None, "b@e.org"],
+        "born": ["2024-02-29", "2024-03-01", None, None],
+    }
+    batch = pa.RecordBatch.from_pydict(given)
+    match = ["mail:email", "born:date~1"]
+    names = parts.rules("receiver", match=match)
+    assert names == ["mail:email", "born:date", "born:date~-1", "born:date~+1"]
+    assert parts.rules("sender", match=match) == match
+    both = tasks.KeyColumns(["mail", "born"], [1, 2], names, {"match": match, "role": "receiver"})
+    rows = of(list(tasks.halves_of_rows([batch], both, ITEMS_KEY, 32)))
+    assert [row["id"] for row in rows] == [0, 1, 3]
+    has = [[row[f"first{rule}"] is not None for rule in range(4)] for row in rows]
+    assert has == [[True, True, True, True], [False, True, True, True], [True, False, False, False]]
+    # Row 0 a day later is row 1, and row 1 a day earlier is row 0.
+    halves = [[(row[f"first{rule}"], row[f"second{rule}"]) for rule in range(4)] for row in rows]
+    assert halves[0][3] == halves[1][1] and halves[1][2] == halves[0][1]
+    slots = pa.array([0], pa.int32())
+    note = json.loads(of(list(tasks.marks([batch.select([1, 2])], both, OWN, slots)))[-1]["note"])
+    assert note == {"rows": 4, "keys": 8, "nulls": 1, "invalid": 0, "failed": None}
+    with pytest.raises(UsageError, match="give role"):
+        parts.digests(batch, match=match)
 
 
 def _width(security: str) -> int:

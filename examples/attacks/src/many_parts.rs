@@ -83,7 +83,7 @@ pub fn ask(protocol: &str, range: u32, count: usize, limits: Limits) -> Result<O
     let mut guesser = Guesser { guesses, numbers, run: None, asked: 0, found: Vec::new() };
     let counts = TableReport { rows: DECLARED, items: DECLARED, ..TableReport::default() };
     let settings = Settings { parts: PARTS, ..settings };
-    let receiver = EngineJob { role: Role::Receiver, counts, keys: vec![key], settings, slots: 1 };
+    let receiver = EngineJob { role: Role::Receiver, counts, keys: vec![key].into(), settings, slots: 1 };
     let (mut rng, mut their_rng) = (randomness()?, randomness()?);
     let (tell, told) = mpsc::channel();
     let (received, sent) = thread::scope(|scope| {

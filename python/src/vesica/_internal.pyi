@@ -28,6 +28,7 @@ __all__ = [
     "pack_items",
     "pair_columns",
     "protocols",
+    "rules",
     "run",
     "run_file",
     "side_by_side",
@@ -53,7 +54,10 @@ def run_file(
     path: str | PathLike[str], command: str, specs: tuple[bool, Sequence[str]]
 ) -> tuple[list[str], list[tuple[str, str | None]], list[tuple[str, str]], str | None]: ...
 def assist(listen: str, identity: Any, peers: tuple[str, str], how: dict[str, Any]) -> Outcome: ...
-def digests(batch: Any, specs: Sequence[str], options: dict[str, Any]) -> tuple[Any, int, int]: ...
+def rules(specs: tuple[bool, Sequence[str]], role: str) -> list[str]: ...
+def digests(
+    batch: Any, specs: tuple[bool, Sequence[str]], role: str | None, options: dict[str, Any]
+) -> tuple[Any, int, int]: ...
 def fingerprints(key: bytes, digests: Any) -> Any: ...
 def keyed(digests: Any, items_key: bytes, count: int) -> tuple[Any, Any]: ...
 def marks(digests: Any, key: bytes, groups: int) -> tuple[Any, Any]: ...
@@ -155,7 +159,7 @@ class PartsRun:
         cls,
         role: str,
         counts: tuple[int, int, int, int],
-        specs: Sequence[str],
+        specs: tuple[bool, Sequence[str]],
         slots: int,
         partner: dict[str, Any],
         how: dict[str, Any],

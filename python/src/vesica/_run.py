@@ -13,7 +13,7 @@ from . import _internal
 from ._options import PARTNER, READ, LocalOptions, PartyOptions, RunOptions, filled
 from ._progress import listener
 from ._report import Report
-from ._run_file import Specs, taken
+from ._run_file import Specs, specs_of, taken
 from ._tables import adapt, is_file
 from .errors import usage
 
@@ -28,21 +28,12 @@ Keys = str | Sequence[str]
 PairKeys = str | tuple[str, str] | list[str | tuple[str, str]]
 
 
-def _specs(key: Keys | None, match: Keys | None) -> Specs:
-    if key is None and match is None:
-        raise usage("a table needs a key", "give key, or match for several keys in order")
-    if key is not None and match is not None:
-        raise usage("key and match both say what makes the keys", "give one of the two")
-    specs = match if key is None else key
-    return key is None, [specs] if isinstance(specs, str) else list(specs or [])
-
-
 def _pair_specs(key: PairKeys | None, match: Keys | None) -> Specs:
     """``MINE=THEIRS[:RULE]`` for each key column; a tuple is one pair of columns."""
     if key is None:
-        return _specs(None, match)
+        return specs_of(None, match)
     keys = key if isinstance(key, list) else [key]
-    return _specs([one if isinstance(one, str) else "=".join(one) for one in keys], match)
+    return specs_of([one if isinstance(one, str) else "=".join(one) for one in keys], match)
 
 
 class _Call:
@@ -240,7 +231,7 @@ def receive(
         VesicaError: One class for each kind of failure.
     """
     match = options.pop("match", None)
-    given, specs = taken("receive", {**options, "result": result}, _specs(key, match))
+    given, specs = taken("receive", {**options, "result": result}, specs_of(key, match))
     call = _Call(given, True)
     call.numbered(row_numbers)
     answer = call.answer(row_numbers)
@@ -272,7 +263,7 @@ def send(
         VesicaError: One class for each kind of failure.
     """
     match = options.pop("match", None)
-    given, specs = taken("send", {**options, "result": result}, _specs(key, match))
+    given, specs = taken("send", {**options, "result": result}, specs_of(key, match))
     call = _Call(given, True)
     learns = call.options["learns"] == "both" or call.options["at_least"] is not None
     answer = call.answer(row_numbers)

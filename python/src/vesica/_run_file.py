@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from . import _internal
@@ -13,6 +14,16 @@ Specs = tuple[bool, list[str]]
 
 _WHERE = ("listen", "connect", "via", "via_key", "run")
 _LISTS = ("value", "payload", "via", "via_key")
+
+
+def specs_of(key: str | Sequence[str] | None, match: str | Sequence[str] | None) -> Specs:
+    """What makes the keys: one of the two."""
+    if key is None and match is None:
+        raise usage("a table needs a key", "give key, or match for several keys in order")
+    if key is not None and match is not None:
+        raise usage("key and match both say what makes the keys", "give one of the two")
+    specs = match if key is None else key
+    return key is None, [specs] if isinstance(specs, str) else list(specs or [])
 
 
 def taken(command: str, options: Any, specs: Specs) -> tuple[dict[str, Any], Specs]:

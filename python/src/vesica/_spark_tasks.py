@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from . import _internal, errors, parts
 
@@ -28,6 +29,7 @@ __all__ = [
     "arrow",
     "count",
     "frame",
+    "half_names",
     "halves",
     "halves_of_rows",
     "lookup",
@@ -57,20 +59,20 @@ _ROWS_AT_ONCE = (1 << 17, 1 << 19)
 
 
 class KeyColumns(NamedTuple):
-    """The columns of a DataFrame that make up its key, and how digests are made from them."""
+    """The columns of a DataFrame that make up its keys, and how digests are made from them."""
 
     names: list[str]
     """The columns' names in the caller's DataFrame."""
     places: list[int]
     """Their places in it."""
-    specs: list[str]
-    """``COLUMN[:RULE]``, as the caller gave them."""
+    rules: list[str]
+    """The names of the keys that a row has (``vesica.parts.rules``)."""
     options: dict[str, Any]
-    """What else ``vesica.parts.digests`` takes."""
+    """What ``vesica.parts.digests`` takes: ``key`` or ``match``, and the rest."""
 
     def digests(self, batch: pa.RecordBatch) -> Any:
-        """The digests of a batch of these columns alone."""
-        return parts.digests(batch.rename_columns(self.names), self.specs, **self.options)
+        """The digests of a batch of these columns alone, all of a row one after the other."""
+        return parts.digests(batch.rename_columns(self.names), **self.options)
 
 
 def _batch(columns: dict[str, pa.Array | list[Any]], types: Sequence[pa.DataType]) -> pa.RecordBatch:
@@ -154,12 +156,13 @@ def _digests(batches: Batches, key: KeyColumns, groups: int) -> Iterator[parts.D
 
 def marks(batches: Batches, key: KeyColumns, application_key: bytes, slots: pa.Array) -> Iterator[pa.RecordBatch]:
     """Marks of the keys in packed rows, which go to as many groups as there are slots; at the end a row with a note: how many
-    rows, nulls, invalid keys."""
+    rows, keys, nulls, invalid keys."""
     types = (pa.int32(), pa.binary(), pa.string())
-    seen: dict[str, Any] = {"rows": 0, "nulls": 0, "invalid": 0, "failed": None}
+    seen: dict[str, Any] = {"rows": 0, "keys": 0, "nulls": 0, "invalid": 0, "failed": None}
     try:
         for found in _digests(batches, key, len(slots)):
-            seen["rows"] += len(found.digests)
+            seen["rows"] += len(found.digests) // len(key.rules)
+            seen["keys"] += len(found.digests) - found.digests.null_count
             seen["nulls"] += found.nulls
             seen["invalid"] += found.invalid
             group, packed = _internal.marks(found.digests, application_key, len(slots))
@@ -245,21 +248,37 @@ def halves(batches: Batches, width: int) -> Iterator[pa.RecordBatch]:
 
 
 def halves_of_rows(batches: Batches, key: KeyColumns, items_key: bytes, width: int) -> Iterator[pa.RecordBatch]:
-    """Whole rows with the two halves of their key's item as last columns. Rows without a key are dropped."""
+    """Whole rows with the two halves of each of their keys' items as last columns, null where a row has no such key. Rows
+    without any key are dropped."""
+    count = len(key.rules)
     for batch in batches:
         digests = key.digests(batch.select(key.places)).digests
-        if digests.null_count:
-            batch, digests = batch.filter(digests.is_valid()), digests.drop_null()
-        _, items = parts.keyed(digests, items_key, 1)
-        first, second = _internal.halves(items, width)
-        yield batch.append_column("first", first).append_column("second", second)
+        halves = []
+        has_key = None
+        for rule in range(count):
+            of_rule = digests.take(pa.array(range(rule, len(digests), count), pa.int64()))
+            there = of_rule.is_valid()
+            has_key = there if has_key is None else pc.or_(has_key, there)
+            _, items = parts.keyed(of_rule.drop_null(), items_key, 1)
+            # The items of the rows that have one, back in their rows.
+            number = pc.subtract(pc.cumulative_sum(there.cast(pa.int64())), 1)
+            number = pc.if_else(there, number, pa.scalar(None, pa.int64()))
+            halves += [half.take(number) for half in _internal.halves(items, width)]
+        for name, half in zip(half_names(count), halves):
+            batch = batch.append_column(name, half)
+        yield batch.filter(has_key)
 
 
-def with_halves(schema: Any) -> Any:
-    """The schema of whole rows, with two last columns for the halves of their key's item."""
-    from pyspark.sql.types import LongType, StructType
+def half_names(rules: int) -> list[str]:
+    """The columns for the two halves of each key's item."""
+    return [f"{half}{rule}" for rule in range(rules) for half in ("first", "second")]
 
-    return StructType([*schema.fields]).add("first", LongType()).add("second", LongType())
+
+def with_halves(schema: Any, rules: int) -> Any:
+    """The schema of whole rows, with last columns for the halves of their keys' items."""
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    return StructType([*schema.fields, *(StructField(name, LongType()) for name in half_names(rules))])
 
 
 def arrow(frame: Any) -> pa.Table:

@@ -31,6 +31,7 @@ from . import _internal, errors
 from ._options import PARTNER, READ, PartyOptions, filled
 from ._progress import listener
 from ._report import Report
+from ._run_file import specs_of
 from .errors import VesicaError, usage
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ __all__ = [
     "fingerprints",
     "keyed",
     "play",
+    "rules",
 ]
 
 Keys = str | Sequence[str]
@@ -68,10 +70,6 @@ OUTPUT_SCHEMA: Any = pa.schema(
     ]
 )
 """What :func:`play` gives back."""
-
-
-def _specs(key: Keys) -> list[str]:
-    return [key] if isinstance(key, str) else list(key)
 
 
 class PartTicket:
@@ -107,7 +105,8 @@ class Digests(NamedTuple):
     """The digests of a batch's keys."""
 
     digests: Any
-    """An array of fixed-size binary, 16 or 32 bytes; null for a row that was left out."""
+    """An array of fixed-size binary, 16 or 32 bytes; null for a row that was left out. Of several keys (``match``), those of
+    each row one after the other, in the order of :func:`rules`, and null where the row has none."""
     nulls: int
     """Rows left out because they have no key."""
     invalid: int
@@ -151,7 +150,7 @@ class Job:
         role: Literal["receiver", "sender"],
         items: int,
         *,
-        key: Keys,
+        key: Keys | None = None,
         slots: int,
         rows: int | None = None,
         nulls: int = 0,
@@ -163,7 +162,7 @@ class Job:
         Args:
             role: The part that this side plays.
             items: How many different keys the table has. The partner sees this number (see ``pad_to``).
-            key: As for :func:`vesica.receive`; only the rules matter here.
+            key: As for :func:`vesica.receive`, where ``match`` may be in its place; only the rules matter here.
             slots: Parts that the engine plays at once.
             rows: For the report: rows of the table.
             nulls: For the report: rows without a key.
@@ -177,6 +176,7 @@ class Job:
         if not 1 <= slots < 1 << 16:
             raise usage(f"slots={slots} is not possible", "give the number of parts that are played at once, from 1 on")
         rest: dict[str, Any] = dict(options)
+        specs = specs_of(key, rest.pop("match", None))
         partner = {name: rest.pop(name, value) for name, value in PARTNER.items()}
         report, cancel = rest.pop("report", None), rest.pop("cancel", None)
         told = report if callable(report) else None
@@ -187,7 +187,7 @@ class Job:
             on_event = stack.enter_context(listener(rest.pop("events", None), rest.pop("progress", False)))
             how = {"options": filled(rest), "report": path, "cancel": cancel, "on_event": on_event}
             counts = (items + nulls + invalid if rows is None else rows, items, nulls, invalid)
-            run = _internal.PartsRun(role, counts, _specs(key), slots, partner, how)
+            run = _internal.PartsRun(role, counts, specs, slots, partner, how)
             stack.callback(run.close)
             job = cls(run, stack, told)
             job._stack = stack.pop_all()
@@ -282,18 +282,28 @@ class Job:
         return values
 
 
-def digests(batch: Any, key: Keys, **options: Any) -> Digests:
+def rules(role: Literal["receiver", "sender"], key: Keys | None = None, match: Keys | None = None) -> list[str]:
+    """The names of the keys that a row of this side has, in their order: one for ``key``, one for each rule of ``match``, and
+    for the receiver one for each variant of a rule (``~``)."""
+    return _internal.rules(specs_of(key, match), role)
+
+
+def digests(
+    batch: Any, key: Keys | None = None, *, role: Literal["receiver", "sender"] | None = None, **options: Any
+) -> Digests:
     """The digests of the keys of a record batch, as a run with these options has them.
 
     Args:
         batch: A record batch with the key columns.
-        key: As for :func:`vesica.receive`.
+        key: As for :func:`vesica.receive`, where ``match`` may be in its place.
+        role: The part that this side plays; needed where a rule has variants (``~``), which the receiver alone makes.
         **options: Those of the run. What matters here are ``security``, ``level``, ``on_null`` and ``on_invalid``.
     """
     known = {name: value for name, value in options.items() if name not in PARTNER and name not in READ}
     for name in ("report", "events", "progress", "cancel"):
         known.pop(name, None)
-    return Digests(*_internal.digests(batch, _specs(key), filled(known)))
+    specs = specs_of(key, known.pop("match", None))
+    return Digests(*_internal.digests(batch, specs, role, filled(known)))
 
 
 def fingerprints(key: bytes, digests: Any) -> Any:

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from . import __version__, _internal
 from ._options import READ
 from ._report import Report
+from ._run_file import specs_of
 from .errors import InputError, InternalError, OutputError, PartnerError, usage
 
 try:
@@ -77,7 +78,7 @@ _ABSENT = {
 def receive(
     df: Any,
     *,
-    key: Keys,
+    key: Keys | None = None,
     workdir: str,
     play: Play = "executors",
     slots: int | None = None,
@@ -90,7 +91,8 @@ def receive(
         df: The DataFrame. It is read three times, twice of these its key columns alone, so it should be a stored table, or
             persisted. If its keys differ between the first two times, the run fails; the third time, when the matching rows
             are read, is not compared with them.
-        key: ``"COLUMN"`` or ``"COLUMN:RULE"``; a list of them for a composite key.
+        key: ``"COLUMN"`` or ``"COLUMN:RULE"``; a list of them for a composite key. Or ``match`` in its place, for several keys
+            in order: a row matches by the first rule that hits, and column ``matched_by`` says which.
         workdir: A directory that the driver and all executors reach, one for each run.
         play: Where parts are played. ``"driver"`` is for clusters whose executors must not connect out.
         slots: Parts that run at once; by default the default parallelism divided by ``spark.task.cpus``. Spark Connect does
@@ -112,7 +114,7 @@ def receive(
 def send(
     df: Any,
     *,
-    key: Keys,
+    key: Keys | None = None,
     workdir: str,
     play: Play = "executors",
     slots: int | None = None,
@@ -140,6 +142,8 @@ class _Counted(NamedTuple):
     """What the count job found in the table."""
 
     rows: int
+    keys: int
+    """All of them, the same ones too."""
     nulls: int
     invalid: int
     items: int
@@ -164,7 +168,7 @@ class _Run:
         self,
         role: Literal["receiver", "sender"],
         df: Any,
-        key: Keys,
+        key: Keys | None,
         workdir: str,
         play: Play,
         slots: int | None,
@@ -173,7 +177,7 @@ class _Run:
     ) -> None:
         _checked(options, play)
         self.role, self.df, self.spark = role, df, df.sparkSession
-        self.specs = [key] if isinstance(key, str) else list(key)
+        self.keys = {"key": key, "match": options.pop("match", None)}
         self.store, self.on_driver, self.options = Store(df.sparkSession, workdir), play == "driver", options
         self.output = output
         self.task_cpus = int(self.spark.conf.get("spark.task.cpus", "1"))
@@ -201,14 +205,17 @@ class _Run:
         return type(self.spark).__module__.startswith("pyspark.sql.connect")
 
     def _key_columns(self) -> tasks.KeyColumns:
-        names, columns = _internal.key_columns((False, self.specs)), list(self.df.columns)
+        specs, columns = specs_of(**self.keys), list(self.df.columns)
+        # A column may be in several keys.
+        names = list(dict.fromkeys(_internal.key_columns(specs)))
         for name in names:
             if columns.count(name) != 1:
                 how = "has no column" if name not in columns else "has more than one column"
                 raise _input(f"the DataFrame {how} {name!r}", f"its columns are {', '.join(map(str, columns))}", "read")
         given = ("security", "level", "on_null", "on_invalid")
         options = {name: self.options[name] for name in given if self.options.get(name) is not None}
-        return tasks.KeyColumns(names, [columns.index(name) for name in names], self.specs, options)
+        places, rules = [columns.index(name) for name in names], _internal.rules(specs, self.role)
+        return tasks.KeyColumns(names, places, rules, {**self.keys, "role": self.role, **options})
 
     def _warn(self) -> None:
         local = self._conf("spark.master", "").startswith("local[")
@@ -289,10 +296,11 @@ class _Run:
         for note in notes:
             if note["failed"]:
                 raise tasks.raised(note["failed"])
-        rows, nulls, invalid = (sum(note[name] for note in notes) for name in ("rows", "nulls", "invalid"))
+        names = ("rows", "keys", "nulls", "invalid")
+        rows, keys, nulls, invalid = (sum(note[name] for note in notes) for name in names)
         items, whole = sum(row["items"] for row in found), sum(row["sum"] for row in found)
-        counted = _Counted(rows, nulls, invalid, items, whole % 2**64)
-        if self.options.get("on_duplicates") == "error" and rows - nulls - invalid > counted.items:
+        counted = _Counted(rows, keys, nulls, invalid, items, whole % 2**64)
+        if self.options.get("on_duplicates") == "error" and keys > counted.items:
             raise _input("rows have the same key", 'on_duplicates="all" lets all of them match', "read")
         return counted
 
@@ -305,7 +313,7 @@ class _Run:
             self.probe()
             counted = self.count()
             job = Job.open(
-                self.role, counted.items, key=self.specs, slots=self.slots, threads=self.task_cpus,
+                self.role, counted.items, **self.keys, slots=self.slots, threads=self.task_cpus,
                 rows=counted.rows, nulls=counted.nulls, invalid=counted.invalid, **self.options,
             )  # fmt: skip
             found = self._rounds(job, counted)
@@ -425,13 +433,30 @@ class _Run:
         matched = self.store.read(found.paths, tasks.FOUND).where("item is not null")
         matched = matched.join(F.broadcast(chosen), "receipt", "left_semi").select("item")
         halves = matched.mapInArrow(lambda batches: tasks.halves(batches, width), tasks.HALVES)
-        schema = tasks.with_halves(self.plain.schema)
+        schema = tasks.with_halves(self.plain.schema, len(key.rules))
         rows = self.plain.mapInArrow(lambda batches: tasks.halves_of_rows(batches, key, items_key, width), schema)
-        # Spark sorts by one long far quicker than by two. The second one is hidden in a condition that cannot be sorted by.
-        same = (F.col("first") == F.col("matched_first")) & (
-            F.col("second").bitwiseXOR(F.col("matched_second")) == F.lit(0)
-        )
-        return rows.join(halves, same, "left_semi").drop("first", "second").toDF(*self.df.columns)
+
+        def same(rule: int) -> Any:
+            # Spark sorts by one long far quicker than by two. The second one is hidden in a condition that cannot be sorted by.
+            second = F.col(f"second{rule}").bitwiseXOR(F.col("matched_second")) == F.lit(0)
+            return (F.col(f"first{rule}") == F.col("matched_first")) & second
+
+        if len(key.rules) == 1:
+            return rows.join(halves, same(0), "left_semi").select(*self.plain.columns).toDF(*self.df.columns)
+        # A row must not come twice, whatever happened to tasks.
+        halves = halves.dropDuplicates()
+        for rule in range(len(key.rules)):
+            rows = rows.join(halves, same(rule), "left").withColumnRenamed("matched_first", f"hit{rule}")
+            rows = rows.drop("matched_second")
+        named = zip(key.rules, range(len(key.rules)))
+        first = F.coalesce(*(F.when(F.col(f"hit{rule}").isNotNull(), F.lit(name)) for name, rule in named))
+        rows = rows.withColumn("rule", first).where("rule is not null")
+        return rows.select(*self.plain.columns, "rule").toDF(*self.df.columns, self._matched_by())
+
+    def _matched_by(self) -> str:
+        """The name of the column that says by which rule a row matches: one that no other column has."""
+        names = ("matched_by", *(f"matched_by_{number}" for number in range(2, len(self.df.columns) + 3)))
+        return next(name for name in names if name not in self.df.columns)
 
 
 def _checked(options: dict[str, Any], play: str) -> None:

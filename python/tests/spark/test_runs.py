@@ -111,6 +111,61 @@ def test_spark_receives(spark: Any, tmp_path: Path, keys: dict[str, str]) -> Non
         vesica.spark.receive(df, **program.options)
 
 
+def test_rows_match_by_the_first_of_several_keys(spark: Any, tmp_path: Path, keys: dict[str, str]) -> None:
+    """Against the program as the sender, with a rule that makes three keys of a row, and in the other roles."""
+    mine = [
+        (0, "Ada@e.org", "1815-12-10", "x"),
+        (1, None, "1912-06-23", "y"),
+        (2, "kurt@e.org", "1906-04-28", "z"),
+        (3, "none@e.org", None, "x"),
+        (4, None, "1912-06-22", None),
+        (5, None, None, None),
+    ]
+    theirs = "mail,born\nada@e.org,1900-01-01\n,1912-06-23\nzoe@e.org,1906-04-27\n"
+    (tmp_path / "theirs.csv").write_text(theirs)
+    df = spark.createDataFrame(mine, "id long, mail string, born string, matched_by string")
+    rules = ["mail:email", "born:date~1"]
+    meet = ["--listen", "127.0.0.1:0", "--timeout", "280s", "--input", "theirs.csv"]
+    rules_there = ["--match", rules[0], "--match", rules[1]]
+    whom = {"timeout": "280s", "parts": 2, "match": rules}
+
+    sender = command_line(tmp_path, "send", *meet, *rules_there, "--identity", "sender.pem", "--peer", keys["receiver"])
+    found = vesica.spark.receive(
+        df, connect=sender.address(), identity=tmp_path / "receiver.pem", peer=keys["sender"],
+        workdir=str(tmp_path / "receives"), **whom,
+    )  # fmt: skip
+    assert sender.end()[0] == 0, sender.screen
+    assert found.columns == [*df.columns, "matched_by_2"]
+    assert sorted((row.id, row.matched_by_2) for row in found.collect()) == [
+        (0, "mail:email"), (1, "born:date"), (2, "born:date~-1"), (4, "born:date~+1"),
+    ]  # fmt: skip
+    assert [row.matched_by for row in found.orderBy("id").collect()] == ["x", "y", "z", None]
+
+    receiver = command_line(
+        tmp_path,
+        "receive",
+        *meet,
+        *rules_there,
+        "--output",
+        "out.csv",
+        "--identity",
+        "receiver.pem",
+        "--peer",
+        keys["sender"],
+    )
+    vesica.spark.send(
+        df, connect=receiver.address(), identity=tmp_path / "sender.pem", peer=keys["receiver"],
+        workdir=str(tmp_path / "sends"), **whom,
+    )  # fmt: skip
+    assert receiver.end()[0] == 0, receiver.screen
+    assert (tmp_path / "out.csv").read_text().splitlines() == [
+        "mail,born,matched_by",
+        "ada@e.org,1900-01-01,mail:email",
+        ",1912-06-23,born:date",
+        "zoe@e.org,1906-04-27,born:date~+1",
+    ]
+
+
 def test_spark_sends(spark: Any, tmp_path: Path, keys: dict[str, str]) -> None:
     """The larger run: 2^20 rows at the partner."""
     program = Program(tmp_path, keys, "receiver", 2**20, COMMON)

@@ -36,7 +36,7 @@ use vesica_encode::items::Width;
 use vesica_encode::parts::Parts;
 use vesica_net::{Address, Options, PartsAddress, PublicKey};
 use vesica_protocols::{Learns, Role, Sizes};
-use vesica_table::{KeySpec, MatchRules, TableReport};
+use vesica_table::{MatchRules, TableReport};
 
 use super::line::RunConnection;
 use super::options::PlayOptions;
@@ -140,8 +140,8 @@ pub struct EngineJob {
     pub role: Role,
     /// Counts of the table: rows, and different keys among them.
     pub counts: TableReport,
-    /// The key columns, in the agreed order.
-    pub keys: Vec<KeySpec>,
+    /// The rules that make keys of a row, in the agreed order.
+    pub keys: MatchRules,
     /// Everything else that a user chooses.
     pub settings: Settings,
     /// Parts that the engine plays at once.
@@ -181,12 +181,8 @@ impl EngineJob {
         rng: &mut dyn CryptoRng,
     ) -> Result<RunResult, Error> {
         check_partner(partner)?;
-        let rules = MatchRules::from(self.keys.clone());
-        if rules.have_variants() {
-            let message = "an engine's rows have one key each, so a rule with `~` makes no others";
-            return Err(Error::usage(message, "leave out `~` and what follows it"));
-        }
-        let rules = [rules.agreed()];
+        self.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
+        let rules = [self.keys.agreed()];
         let pair = LocalState { my_key: partner.my_key(), via: partner.relay(), ..LocalState::default() };
         let terms = prepare(self.role, settings, &rules, &pair)?;
         check_settings(settings)?;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use vesica_crypto::hash::Oracle;
 use vesica_encode::items::{Encoding, Width};
 use vesica_encode::parts::Parts;
-use vesica_table::{Input, KeySpec, RecordBatch, Request, RowSink, TableError};
+use vesica_table::{Input, MatchRules, RecordBatch, Request, RowSink, TableError};
 use vesica_text::{Text, text};
 
 use crate::words::error::{Error, RunPhase};
@@ -16,9 +16,9 @@ use crate::words::settings::Settings;
 pub struct Digests {
     /// Bytes of a digest.
     pub width: Width,
-    /// One digest a row, side by side; zeros for a row without a key.
+    /// The digests of each row, one for each rule to match by, side by side; zeros where it has none.
     pub bytes: Vec<u8>,
-    /// Whether a row has a key.
+    /// Whether a row has that key.
     pub present: Vec<bool>,
     /// Rows without a key.
     pub nulls: u64,
@@ -33,18 +33,19 @@ pub struct Digests {
 pub fn digests(
     name: &str,
     batch: RecordBatch,
-    keys: &[KeySpec],
+    keys: &MatchRules,
     settings: &Settings,
 ) -> Result<Digests, Error> {
     let Encoding::Digest(width) = settings.encoding() else {
         return Err(not_in_parts("sigma"));
     };
     let request = Request {
+        keys: keys.clone(),
         on_null: settings.on_null,
         on_invalid: settings.on_invalid,
-        ..Request::new(keys.to_vec(), Encoding::Digest(width))
+        ..Request::new(Vec::new(), Encoding::Digest(width))
     };
-    let rows = batch.num_rows();
+    let rows = batch.num_rows() * keys.count();
     let mut taken = Taken { width, bytes: vec![0; rows * width.bytes()], present: vec![false; rows] };
     let failed = |error: TableError| Error::table(RunPhase::Read, &error);
     let input = Input::keep_batches(name, batch.schema(), vec![batch]).map_err(failed)?;

@@ -9,7 +9,7 @@ use vesica_channel::Channel as _;
 use vesica_net::relay::RelayAddress;
 use vesica_net::{Connection, Identity, NetError, PartCall, PartsAddress, memory};
 use vesica_protocols::ResultKind;
-use vesica_table::Dialect;
+use vesica_table::{Dialect, MatchRule};
 
 use super::*;
 use crate::job::{Destination, Job, TableArgs};
@@ -37,7 +37,8 @@ impl Tasks {
     fn new(names: &[String], settings: &Settings, script: Box<Script>) -> Self {
         let column = StringArray::from_iter_values(names);
         let batch = RecordBatch::try_from_iter([("k", Arc::new(column) as _)]).unwrap();
-        let digests = digests("the batch", batch, &["k:raw".parse().unwrap()], settings).unwrap();
+        let digests =
+            digests("the batch", batch, &MatchRule::parse("k:raw").unwrap().into(), settings).unwrap();
         let (matched, chosen) = (HashMap::new(), Vec::new());
         Tasks { digests, run: None, matched, chosen, rounds: Vec::new(), script }
     }
@@ -148,7 +149,7 @@ fn against_program(
     let input = folder.path().join("theirs.csv");
     std::fs::write(&input, format!("k\n{}\n", names(200).join("\n"))).unwrap();
     let dialect = Dialect::default();
-    let key: KeySpec = "k:raw".parse().unwrap();
+    let key = MatchRule::parse("k:raw").unwrap();
     let table = TableArgs {
         input: input.into(),
         keys: vec![key.clone()].into(),
@@ -174,7 +175,7 @@ fn against_program(
         let address = Address::Connect(told.recv().unwrap());
         let partner = Partner::authenticated(address, mine, their_key).unwrap();
         let counts = TableReport { rows: 300, items: 300, ..TableReport::default() };
-        let job = EngineJob { role, counts, keys: vec![key], settings: settings.clone(), slots: 2 };
+        let job = EngineJob { role, counts, keys: key.into(), settings: settings.clone(), slots: 2 };
         let rng = &mut StdRng::seed_from_u64(2);
         let engine = job.run(&partner, &mut tasks, &CancelToken::new(), rng, &|_| {});
         [engine, program.join().unwrap()]
@@ -365,7 +366,7 @@ fn what_does_not_go_together_with_an_engine_is_refused_before_the_partner_is_met
     let [(identity, key), _] = keys();
     let run = |address: Address, settings: Settings| {
         let partner = Partner::authenticated(address, identity.clone(), key).unwrap();
-        let keys = vec!["k:raw".parse().unwrap()];
+        let keys = MatchRule::parse("k:raw").unwrap().into();
         let job = EngineJob { role: Role::Sender, counts: TableReport::default(), keys, settings, slots: 1 };
         let mut tasks = Tasks::new(&[], &Settings::default(), Box::new(honest));
         job.run(&partner, &mut tasks, &CancelToken::new(), &mut StdRng::seed_from_u64(2), &|_| {})
