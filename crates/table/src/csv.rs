@@ -521,4 +521,6 @@ fn line_feeds(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod grammar_tests;
 #[cfg(test)]
+mod spectrum_tests;
+#[cfg(test)]
 mod tests;
