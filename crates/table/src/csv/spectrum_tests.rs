@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use serde_json::{Map, Value};
 
+use crate::dialect::{Dialect, StrayQuotes};
 use crate::input::Input;
 use crate::testing::{go, load, request};
 
@@ -19,13 +20,12 @@ macro_rules! files {
 }
 
 /// Their names, and what is in them.
-const FILES: [(&str, &[u8], &str); 12] = files!(
+const FILES: [(&str, &[u8], &str); 11] = files!(
     "comma_in_quotes",
     "empty",
     "empty_crlf",
     "escaped_quotes",
     "json",
-    "location_coordinates",
     "newlines",
     "newlines_crlf",
     "quotes_and_newlines",
@@ -70,4 +70,18 @@ fn every_value_is_what_csv_spectrum_says() {
         };
         assert_eq!(out, [csv, end].concat(), "{name}");
     }
+}
+
+/// A quote in a field without quotes, as in seconds of arc. (What csv-spectrum says of it has another telephone number.)
+#[test]
+fn a_lone_quote_is_an_error_or_a_character() {
+    let bytes = include_bytes!("spectrum/location_coordinates.csv");
+    let refused = load(bytes, &request(&["Cities"])).unwrap_err().text().shell();
+    assert!(refused.contains("`--stray-quotes text`") && refused.contains("`--quote none`"), "{refused}");
+    let dialect = Dialect { stray_quotes: StrayQuotes::Text, ..Dialect::default() };
+    let input = Input::spool("test.csv", &mut &bytes[..]).unwrap().with_dialect(dialect).unwrap();
+    let (table, items) = input.load(&request(&["Location Coordinates"]), &mut go).unwrap();
+    let mut out = Vec::new();
+    table.select(&items.matches(0..1), &mut out, &mut go).unwrap();
+    assert_eq!(out, [&bytes[..], b"\n"].concat());
 }
