@@ -13,7 +13,7 @@ use crate::header::{self, Needed, Purpose};
 use crate::input::{Fingerprint, Input, OnProgress, Progress};
 use crate::request::{Chosen, Loaded, Seen};
 use crate::rows::{Ascending, MatchedRow};
-use crate::rule::Rule;
+use crate::rule::{Rule, Value};
 use crate::shown::shown;
 use crate::table::Cuts;
 use ::parquet::errors::ParquetError;
@@ -277,7 +277,14 @@ impl Keys<'_> {
         let texts = guarded(|| columns.map(|(index, uuid)| Texts::of(batch.column(*index), *uuid)).collect());
         let texts: Vec<_> = texts.flatten().ok_or_else(|| damaged(self.input, None, What::Data))?;
         let place = |row| Place::Row(first + row as u64 + 1);
-        rows.rows(batch.num_rows(), place, |row, part| texts[part].get(row))
+        let dialect = self.input.dialect();
+        if dialect.nulls.is_empty() {
+            return rows.rows(batch.num_rows(), place, |row, part| texts[part].get(row));
+        }
+        rows.rows(batch.num_rows(), place, |row, part| match texts[part].get(row) {
+            value if dialect.is_null(value.bytes()) => Value::Null,
+            value => value,
+        })
     }
 }
 

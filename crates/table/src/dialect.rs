@@ -80,7 +80,7 @@ impl Dialect {
         None
     }
 
-    /// Whether a field of that text is null, if it is not empty.
+    /// Whether a value of that text is null, if it is not empty.
     pub(crate) fn is_null(&self, text: &[u8]) -> bool {
         self.nulls.iter().any(|null| null.as_bytes() == text)
     }

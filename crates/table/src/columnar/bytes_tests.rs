@@ -16,6 +16,7 @@ use vesica_encode::items::Items;
 use super::tests::{FORMATS, file};
 use super::*;
 use crate::attach::Attach;
+use crate::dialect::Dialect;
 use crate::request::Request;
 use crate::testing::{go, input, request};
 
@@ -136,6 +137,25 @@ fn flaw_a_column_of_raw_digests_has_the_keys_of_their_text() {
                 let format = source().format();
                 assert!(same_keys(&source, &csv(&texts), "k:sha256"), "{format:?} {rows}");
             }
+        }
+    }
+}
+
+#[test]
+fn texts_that_stand_for_null_are_null_in_every_format() {
+    let texts = vec![Some("u1"), Some("NULL"), Some("\\N"), None, Some("null"), Some("7")];
+    let field = || Field::new("k", DataType::Utf8, true);
+    let dialect = Dialect { nulls: vec!["NULL".into(), "\\N".into()], ..Dialect::default() };
+    for source in sources(field(), Arc::new(StringArray::from(texts))) {
+        for (dialect, nulls) in [(Dialect::default(), 1), (dialect.clone(), 3)] {
+            let (table, items) =
+                source().with_dialect(dialect).unwrap().load(&request(&["k"]), &mut go).unwrap();
+            assert_eq!((items.len() as u64, table.report().nulls), (6 - nulls, nulls));
+            // The text itself comes out.
+            let mut rows = Vec::new();
+            table.select(crate::rows::RowSet::List(&[1]), &mut rows, &mut go).unwrap();
+            let (table, _) = crate::testing::load(&rows, &request(&["k"])).unwrap();
+            assert_eq!((table.report().rows, table.report().nulls), (1, 0));
         }
     }
 }
