@@ -441,6 +441,6 @@ fn flaw_a_dictionary_page_at_offset_zero_is_none() {
         table.select(&items.matches(0..39), &mut out, &mut go).unwrap();
         let read = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(out)).unwrap().build().unwrap();
         let rows: Vec<RecordBatch> = read.map(Result::unwrap).collect();
-        assert_eq!(rows, [batch.clone()]);
+        assert_eq!(rows, std::slice::from_ref(&batch));
     }
 }
