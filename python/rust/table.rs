@@ -1,7 +1,7 @@
 //! Tables in: a path, or anything with the Arrow PyCapsule interface.
 
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatchReader;
 use arrow_array::ffi_stream::RecordBatchStreamReader;
@@ -10,7 +10,7 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vesica::job::{Destination, Source, TableArgs};
-use vesica::table::MatchRules;
+use vesica::table::{MatchRules, shown_path};
 use vesica::{Error, Kind, RunPhase};
 
 use crate::errors::raise;
@@ -27,6 +27,8 @@ pub(crate) struct Table<'py> {
     stream: bool,
     /// Whether it is a file object, opened for bytes.
     file: bool,
+    /// The file behind it, which an output must not replace.
+    behind: Option<PathBuf>,
     output: Option<PathBuf>,
     /// Whether the rows are to come back as batches.
     batches: bool,
@@ -51,6 +53,7 @@ impl Table<'_> {
             (None, false) => Destination::RowNumbers,
         };
         let dialect = self.read.dialect().map_err(|error| raise(self.table.py(), &error, None))?;
+        let protected = protected.into_iter().chain(self.behind.clone()).collect();
         Ok(TableArgs { input: self.source()?, keys, dialect, output, protected })
     }
 
@@ -61,6 +64,7 @@ impl Table<'_> {
         let (py, name) = (self.table.py(), self.name.clone());
         if self.file {
             let reader = Box::new(FileObject(self.table.clone().unbind()));
+            let name = shown_path(Path::new(&name));
             return Ok(Source::Stream { name, reader });
         }
         let reader = RecordBatchStreamReader::from_pyarrow_bound(&self.table).map_err(|error| {

@@ -10,6 +10,7 @@ import re
 import signal
 import stat
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -102,6 +103,13 @@ def test_python_takes_addresses_and_file_objects(server: Server, tmp_path: Path)
         mine = io.BytesIO(server.get("mine.csv") or b"")
         assert vesica.local(mine, theirs, key="id", output="out.csv") == Path("out.csv")
     assert Path("out.csv").read_bytes() == text(range(50, 60))
+    with open("theirs.csv", "rb") as itself, pytest.raises(vesica.OutputError, match="same file as an input"):
+        vesica.local(itself, "theirs.csv", key="id", output="theirs.csv")
+    signed = io.BytesIO(b"id\n1\n")
+    signed.path = "https://host/a.csv?X-Amz-Signature=secret"  # type: ignore[attr-defined]
+    with pytest.raises(vesica.InputError, match=r"host/a\.csv") as caught:
+        vesica.local(signed, "theirs.csv", key="none", row_numbers=True)
+    assert "secret" not in str(caught.value)
     told = r"theirs.csv: cannot be read: its read\(\) gives no bytes; open it with mode rb"
     with open("theirs.csv") as as_text, pytest.raises(vesica.InputError, match=told):
         vesica.local("theirs.csv", as_text, key="id", row_numbers=True)
@@ -240,6 +248,71 @@ def test_a_store_that_no_longer_takes_the_rows(server: Server) -> None:
     assert Path("rows.csv").read_bytes() == rows
     assert stat.S_IMODE(Path("rows.csv").stat().st_mode) == 0o600
     assert server.get("kept/rows.csv") is None and server.unfinished() == []
+
+
+def test_rows_are_kept_if_the_user_or_the_deadline_stops_a_silent_store(server: Server) -> None:
+    rows = wide(60_000)
+    Path("mine.csv").write_bytes(rows)
+    sent: list[str] = []
+    free = threading.Event()
+
+    def disturb(request: Request, pass_on: Callable[[], Answer]) -> Answer:
+        if request.command == "PUT":
+            sent.append(request.path)
+            if len(sent) > 1:
+                free.wait(60)
+        return pass_on()
+
+    arguments = ["--receiver", "mine.csv", "--sender", "mine.csv", "--key", "id", "--output", at("silent/rows.csv")]
+    for more, code, name in [([], 130, "rows.csv"), (["--deadline", "3s"], 74, "2-rows.csv")]:
+        free.clear()
+        sent.clear()
+        with disturbed(server, disturb) as url:
+            environment = {**os.environ, "AWS_ENDPOINT_URL": url}
+            process = subprocess.Popen(
+                [PROGRAM, "local", *arguments, *more], env=environment, stderr=subprocess.PIPE, text=True
+            )
+            while len(sent) < 2:
+                time.sleep(0.05)
+            if not more:
+                process.send_signal(signal.SIGINT)
+            screen = process.communicate(timeout=60)[1]
+            free.set()
+        assert process.returncode == code and f"./{name}" in screen and "was complete" in screen, screen
+        assert Path(name).read_bytes() == rows
+        assert server.get("silent/rows.csv") is None
+
+
+def test_a_report_replaces_none_and_few_rights_are_enough(server: Server) -> None:
+    Path("mine.csv").write_bytes(text(range(9)))
+    server.put("reports/old.json", b"of before")
+
+    def disturb(request: Request, pass_on: Callable[[], Answer]) -> Answer:
+        # Who may only put.
+        forbidden = request.command in ("HEAD", "DELETE")
+        return (403, [], b"") if forbidden else pass_on()
+
+    with disturbed(server, disturb) as url:
+        run = [*("mine.csv", "mine.csv"), at("rights/rows.csv")]
+        code, screen = vesica_local(*run, "--report", at("reports/old.json"), AWS_ENDPOINT_URL=url)
+        assert code == 74 and "there is one already" in screen, screen
+        code, screen = vesica_local(*run, "--report", at("reports/new.json"), AWS_ENDPOINT_URL=url)
+        assert code == 0, screen
+    assert server.get("reports/old.json") == b"of before"
+    assert json.loads(server.get("reports/new.json") or b"")["outcome"] == "done"
+    assert server.get("rights/rows.csv") == text(range(9))
+    code, screen = vesica_local(*run, "--report", at("reports/new.json"))
+    assert code == 64 and "is there already" in screen
+    code, screen = vesica_local(*run, "--report", at("reports/"))
+    assert code == 64 and "give it a name" in screen
+    for upload in server.unfinished():
+        server.s3.abort_multipart_upload(Bucket=BUCKET, Key=upload["Key"], UploadId=upload["UploadId"])
+
+
+@pytest.mark.parametrize("endpoint", ["localhost:7171", "http://", "http://127.0.0.1:99999", "foo bar", "ftp://host"])
+def test_an_address_of_a_store_that_is_none(endpoint: str) -> None:
+    code, screen = vesica_local(at("a.csv"), at("a.csv"), "-", AWS_ENDPOINT_URL=endpoint)
+    assert code == 65 and "is not https://HOST or http://HOST" in screen, screen
 
 
 def test_whoever_is_killed_leaves_the_whole_object_or_none(server: Server) -> None:

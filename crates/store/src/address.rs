@@ -59,7 +59,8 @@ impl Address {
                 false => Ok(None),
             };
         };
-        if scheme.is_empty() || !scheme.bytes().all(|c| c.is_ascii_alphanumeric() || b"+-.".contains(&c)) {
+        // One letter is a drive of Windows.
+        if scheme.len() < 2 || !scheme.bytes().all(|c| c.is_ascii_alphanumeric() || b"+-.".contains(&c)) {
             return Ok(None);
         }
         let refused = |what: &str| Err(StoreError::Address(what.to_owned()));
@@ -80,11 +81,24 @@ impl Address {
             };
         }
         let Some(&(_, scheme)) = SCHEMES.iter().find(|(name, _)| *name == scheme) else {
+            if scheme == "file" {
+                return refused("give the path of a file on this machine alone");
+            }
             return refused("give one that begins with s3://, gs://, az:// or https://");
         };
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         if bucket.is_empty() {
             return refused("it names no bucket");
+        }
+        if !bucket.bytes().all(|c| c.is_ascii_alphanumeric() || b"-_.@$".contains(&c)) {
+            return refused("no bucket has such a name");
+        }
+        if key.starts_with('/') {
+            return refused("a part of its path is empty or a dot");
+        }
+        let host = bucket.split_once('@').map(|(_, host)| host);
+        if host.is_some_and(|host| host.contains('.') && !host.ends_with(".core.windows.net")) {
+            return refused("the account is ACCOUNT, or ACCOUNT.dfs.core.windows.net");
         }
         let place = Place::Bucket { scheme, bucket: bucket.to_owned(), key: key.to_owned() };
         let address = Address { place };
@@ -101,6 +115,21 @@ impl Address {
             }
             Place::Web { url, .. } => url.clone(),
         }
+    }
+
+    /// Its text as it is compared with that of others: without the account of Azure, which may be named or not.
+    pub fn identity(&self) -> String {
+        match &self.place {
+            Place::Bucket { scheme: Scheme::Az, bucket, key } => {
+                format!("az://{}/{key}", bucket.split('@').next().unwrap_or_default())
+            }
+            _ => self.shown(),
+        }
+    }
+
+    /// Whether it is a file of a web server.
+    pub(crate) fn is_of_web(&self) -> bool {
+        matches!(self.place, Place::Web { .. })
     }
 
     /// The address of another key of the same bucket.
@@ -149,7 +178,7 @@ impl Address {
         };
         let (Ok(here), Ok(pattern)) = (self.key(), self.pattern()) else { return false };
         scheme == scheme2
-            && bucket == bucket2
+            && bucket.split('@').next() == bucket2.split('@').next()
             && !key.rsplit('/').next().is_some_and(|name| is_left_out(name.as_bytes()))
             && match pattern {
                 Some((pattern, _)) => pattern.matches_with(key, OF_ONE_NAME),
@@ -172,7 +201,7 @@ mod tests {
 
     #[test]
     fn paths_are_no_addresses_and_faulty_addresses_are_refused() {
-        for path in ["a.csv", "-", "/a/b.csv", "C:\\a.csv", "a b://c", "://x", "s3:b/k"] {
+        for path in ["a.csv", "-", "/a/b.csv", "C:\\a.csv", "C://a.csv", "a b://c", "://x", "s3:b/k"] {
             assert_eq!(of(path).unwrap(), None, "{path}");
         }
         for (text, why) in [
@@ -181,6 +210,11 @@ mod tests {
             ("https:/host/k", "two slashes"),
             ("s3:///k", "names no bucket"),
             ("s3://b/a//c", "empty"),
+            ("s3://b//c", "empty"),
+            ("s3://b kt/c", "no bucket has such a name"),
+            ("s3://b?x/c", "no bucket"),
+            ("file:///a.csv", "the path of a file"),
+            ("abfss://c@a.dfs.core.example/k", "core.windows.net"),
             ("s3://b/../c", "empty or a dot"),
             ("ftp://host/a.csv", "begins with s3://"),
             ("https://host", "no file"),
@@ -212,6 +246,7 @@ mod tests {
             ("s3://b/in/*.csv", "s3://b/in/deep/out.csv", false),
             ("s3://b/in/a.csv", "s3://b/in/a.csv", false),
             ("https://h/in/", "https://h/in/a", false),
+            ("az://c/in/", "abfss://c@a.dfs.core.windows.net/in/x", true),
         ] {
             assert_eq!(address(table).would_have(&address(new)), theirs, "{table} {new}");
         }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use configparser::ini::Ini;
 
+use crate::connect::variable;
+
 /// What a profile says.
 #[derive(Default, PartialEq, Eq)]
 pub(crate) struct Profile {
@@ -17,7 +19,7 @@ pub(crate) struct Profile {
 
 /// The profile that AWS_PROFILE names, else `default`; an error if the named one is nowhere.
 pub(crate) fn current() -> Result<Profile, String> {
-    let name = ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"].into_iter().find_map(|name| env::var(name).ok());
+    let name = ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"].into_iter().find_map(variable);
     let path = |variable: &str, name: &str| match env::var_os(variable) {
         Some(path) => Some(PathBuf::from(path)),
         None => env::home_dir().map(|home| home.join(".aws").join(name)),
@@ -46,6 +48,9 @@ fn read(credentials: &str, config: &str, name: &str) -> Result<Option<Profile>, 
     };
     let (credentials, config) = (parse(credentials, "credentials")?, parse(config, "config")?);
     let section = if name == "default" { name.to_owned() } else { format!("profile {name}") };
+    // A name with blanks is written in quotes.
+    let quoted = format!("profile \"{name}\"");
+    let section = if config.sections().contains(&quoted) { quoted } else { section };
     let there = credentials.sections().iter().any(|one| one == name) || config.sections().contains(&section);
     let value = |key: &str| credentials.get(name, key).or_else(|| config.get(&section, key));
     Ok(there.then(|| Profile {
@@ -64,7 +69,7 @@ mod tests {
     const CREDENTIALS: &str = "[default]\naws_access_key_id = A\naws_secret_access_key=s/e+c=\n\n[shop]\naws_access_key_id=B\n\
                                aws_secret_access_key = t\naws_session_token = u\n";
     const CONFIG: &str = "[default]\nregion = eu-central-1\ns3 =\n  max_concurrent_requests = 20\n[profile shop]\nregion=eu-west-1\n\
-                          endpoint_url = http://localhost:9000\n[profile sso]\nsso_session = x\n";
+                          endpoint_url = http://localhost:9000\n[profile sso]\nsso_session = x\n[profile \"my shop\"]\nregion = x-1\n";
 
     #[test]
     fn profiles_are_read_as_awss_tools_read_them() {
@@ -77,6 +82,7 @@ mod tests {
         assert_eq!(shop.session_token.as_deref(), Some("u"));
         assert_eq!(shop.endpoint.as_deref(), Some("http://localhost:9000"));
         assert!(read("sso").is_some_and(|sso| sso.access_key_id.is_none()));
+        assert_eq!(read("my shop").and_then(|shop| shop.region).as_deref(), Some("x-1"));
         assert!(read("other").is_none());
     }
 }

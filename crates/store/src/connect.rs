@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, resolve_bucket_region};
 use object_store::azure::MicrosoftAzureBuilder;
+use object_store::client::{HttpClient, HttpConnector};
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::http::HttpBuilder;
 use object_store::{ClientOptions, ObjectStore, RetryConfig};
@@ -35,7 +36,8 @@ impl Patience {
                 retry_timeout: Duration::from_secs(20),
                 ..RetryConfig::default()
             },
-            Patience::Long => RetryConfig::default(),
+            // As often as it takes: a store that starts again answers at once, and refuses.
+            Patience::Long => RetryConfig { max_retries: 1000, ..RetryConfig::default() },
         }
     }
 }
@@ -46,13 +48,13 @@ pub(crate) async fn client(
     patience: Patience,
 ) -> Result<Box<dyn ObjectStore>, StoreError> {
     match &address.place {
-        Place::Bucket { scheme: Scheme::S3, bucket, .. } => s3(bucket, patience).await,
+        Place::Bucket { scheme: Scheme::S3, bucket, .. } => s3(address, bucket, patience).await,
         Place::Bucket { scheme: Scheme::Gs, bucket, .. } => gcs(bucket, patience),
         Place::Bucket { scheme: Scheme::Az, bucket, .. } => azure(bucket, patience),
         Place::Web { url, query } => {
             let url = query.as_ref().map_or(url.clone(), |query| format!("{url}?{query}"));
             // It is the user who wrote http://.
-            let http = HttpBuilder::new().with_client_options(options(true)).with_retry(patience.retry());
+            let http = HttpBuilder::new().with_http_connector(Discreet).with_retry(patience.retry());
             // The library's message would show the query.
             let built = http.with_url(url).build();
             Ok(Box::new(built.map_err(|_| StoreError::Address("it is no URL".to_owned()))?))
@@ -65,8 +67,8 @@ pub(crate) fn credentials(address: &Address) -> &'static str {
     match &address.place {
         Place::Bucket { scheme: Scheme::S3, .. } => {
             "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE for a profile with keys; for a profile that \
-             logs in by a browser or takes a role: eval \"$(aws configure export-credentials --format env)\"; for a public \
-             bucket: AWS_SKIP_SIGNATURE=true"
+             logs in by a browser or takes a role, set what `aws configure export-credentials` prints; for a public bucket \
+             set AWS_SKIP_SIGNATURE=true"
         }
         Place::Bucket { scheme: Scheme::Gs, .. } => {
             "set GOOGLE_APPLICATION_CREDENTIALS, or run gcloud auth application-default login; for a public bucket: \
@@ -97,20 +99,47 @@ fn variables(prefix: &str) -> impl Iterator<Item = (String, String)> {
         .map(|(name, value)| (name.to_ascii_lowercase(), value))
 }
 
-/// The library's error of a wrong setting.
-fn setup(error: object_store::Error) -> StoreError {
-    match &error {
-        // It names the file or variable that does not fit, and no value.
-        object_store::Error::Generic { source, .. } => StoreError::Setup(source.to_string()),
-        _ => StoreError::of(error, ""),
+/// The variable of that name, unless it is empty.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// A client for addresses that may be signed: no other server is told them.
+#[derive(Debug)]
+struct Discreet;
+
+impl HttpConnector for Discreet {
+    fn connect(&self, _options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let client = reqwest::Client::builder().referer(false).read_timeout(SILENCE).connect_timeout(CONNECT);
+        let built = client.user_agent(concat!("vesica/", env!("CARGO_PKG_VERSION"))).build();
+        let failed = |error| object_store::Error::Generic { store: "HTTP", source: Box::new(error) };
+        built.map(HttpClient::new).map_err(failed)
     }
 }
 
-fn is_http(url: &str) -> bool {
-    url.to_ascii_lowercase().starts_with("http://")
+/// The library's error of a wrong setting. What it quotes may be a secret.
+fn setup(error: object_store::Error) -> StoreError {
+    let text = match &error {
+        object_store::Error::Generic { source, .. } => source.to_string(),
+        _ => "a variable of its own does not fit".to_owned(),
+    };
+    let unquoted = text.split(['"', '\'', '`']).step_by(2).collect::<Vec<_>>().join("…");
+    StoreError::Setup(unquoted)
 }
 
-async fn s3(bucket: &str, patience: Patience) -> Result<Box<dyn ObjectStore>, StoreError> {
+/// Checks the address of a store, and says whether it is not encrypted.
+fn is_http(endpoint: &str) -> Result<bool, StoreError> {
+    let url = reqwest::Url::parse(endpoint.trim()).ok().filter(|url| url.host_str().is_some());
+    match url.as_ref().map(reqwest::Url::scheme) {
+        Some("http") => Ok(true),
+        Some("https") => Ok(false),
+        _ => Err(StoreError::Setup(
+            "its address in the environment or profile is not https://HOST or http://HOST".to_owned(),
+        )),
+    }
+}
+
+async fn s3(address: &Address, bucket: &str, patience: Patience) -> Result<Box<dyn ObjectStore>, StoreError> {
     use AmazonS3ConfigKey as Key;
     let mut builder = AmazonS3Builder::new().with_client_options(options(false)).with_retry(patience.retry());
     for (name, value) in variables("AWS_") {
@@ -126,7 +155,7 @@ async fn s3(bucket: &str, patience: Patience) -> Result<Box<dyn ObjectStore>, St
             builder = std::mem::take(&mut builder).with_config(key, value);
         }
     };
-    if env::var_os("AWS_ACCESS_KEY_ID").is_none() {
+    if variable("AWS_ACCESS_KEY_ID").is_none() {
         missing(Key::AccessKeyId, profile.access_key_id);
         missing(Key::SecretAccessKey, profile.secret_access_key);
         missing(Key::Token, profile.session_token);
@@ -134,12 +163,12 @@ async fn s3(bucket: &str, patience: Patience) -> Result<Box<dyn ObjectStore>, St
     missing(Key::Region, profile.region);
     missing(Key::Endpoint, profile.endpoint);
     let endpoint = [Key::S3Endpoint, Key::Endpoint].iter().find_map(|key| builder.get_config_value(key));
-    if endpoint.as_deref().is_some_and(is_http) {
+    if endpoint.as_deref().map(is_http).transpose()?.unwrap_or(false) {
         builder = builder.with_allow_http(true);
     }
     if endpoint.is_none() && builder.get_config_value(&Key::Region).is_none() {
         let region = resolve_bucket_region(bucket, &options(false)).await;
-        builder = builder.with_region(region.map_err(|error| StoreError::of(error, ""))?);
+        builder = builder.with_region(region.map_err(|error| StoreError::of(error, address))?);
     }
     Ok(Box::new(builder.with_bucket_name(bucket).build().map_err(setup)?))
 }
@@ -153,14 +182,14 @@ fn gcs(bucket: &str, patience: Patience) -> Result<Box<dyn ObjectStore>, StoreEr
         }
     }
     // The variable by which Google's own libraries find an emulator, which has no credentials.
-    if let Ok(host) = env::var("STORAGE_EMULATOR_HOST") {
+    if let Some(host) = variable("STORAGE_EMULATOR_HOST") {
         let url = if host.contains("://") { host } else { format!("http://{host}") };
         // A name with quotes or line ends would end the text.
         let url: String = url.chars().filter(|c| !c.is_control() && !"\"\\".contains(*c)).collect();
         let key = format!(
             r#"{{"gcs_base_url":"{url}","disable_oauth":true,"client_email":"","private_key":"","private_key_id":""}}"#
         );
-        builder = builder.with_client_options(options(is_http(&url))).with_service_account_key(key);
+        builder = builder.with_client_options(options(is_http(&url)?)).with_service_account_key(key);
     }
     Ok(Box::new(builder.with_bucket_name(bucket).build().map_err(setup)?))
 }

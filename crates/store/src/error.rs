@@ -6,6 +6,9 @@ use std::io;
 use object_store::client::{HttpError, HttpErrorKind};
 use thiserror::Error;
 
+use crate::address::Address;
+use crate::connect::credentials;
+
 /// An error of a store.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -34,6 +37,9 @@ pub enum StoreError {
     /// The store does not answer.
     #[error("the store cannot be reached: {0}")]
     Unreachable(&'static str),
+    /// There is an object already, and it was to be a new one.
+    #[error("there is one already")]
+    Exists,
     /// Any other answer.
     #[error("the store answers with an error{0}")]
     Answer(Said),
@@ -57,23 +63,41 @@ impl std::fmt::Display for Said {
 
 /// Where a machine asks for its own identity, if nothing else gives credentials.
 const IDENTITY_SERVICES: [&str; 3] = ["169.254.169.254", "metadata.google.internal", "fd00:ec2::254"];
+/// What S3 and its library say of a bucket in another region.
+const OF_ANOTHER_REGION: [&str; 4] = [
+    "PermanentRedirect",
+    "AuthorizationHeaderMalformed",
+    "redirect without LOCATION",
+    "301 Moved Permanently",
+];
 /// Longest code or message of a store that is shown.
 const LONGEST: usize = 200;
 
 impl StoreError {
     /// Reads an error of the library. Its own text may have an address with its signature, or a key's name.
-    pub(crate) fn of(error: object_store::Error, credentials: &'static str) -> Self {
+    pub(crate) fn of(error: object_store::Error, address: &Address) -> Self {
         use object_store::Error as E;
         let text = error.to_string();
         if IDENTITY_SERVICES.iter().any(|service| text.contains(service)) {
-            return StoreError::NoCredentials(credentials);
+            return StoreError::NoCredentials(credentials(address));
         }
+        // What a web server writes may repeat the address.
+        let said = |text| if address.is_of_web() { status(text) } else { said(text) };
         match &error {
             E::NotFound { .. } => StoreError::NotFound,
             E::PermissionDenied { .. } | E::Unauthenticated { .. } => StoreError::Denied(said(&text)),
             E::Precondition { .. } | E::NotModified { .. } => StoreError::Changed,
-            E::InvalidPath { .. } => StoreError::Address("a part of its path is empty or a dot".to_owned()),
+            E::AlreadyExists { .. } => StoreError::Exists,
+            E::InvalidPath { .. } => StoreError::NotOneTable(
+                "has an object with an empty part or a dot in its name, which cannot be told from others; move it away".to_owned(),
+            ),
             E::UnknownConfigurationKey { key, .. } => StoreError::Setup(format!("{key} is unknown")),
+            _ if OF_ANOTHER_REGION.iter().any(|said| text.contains(said)) => {
+                StoreError::Setup("the bucket is in another region than AWS_REGION or the profile says".to_owned())
+            }
+            _ if text.to_ascii_lowercase().contains("content-length") => {
+                StoreError::Answer(Said(Some("it does not say how long the file is".to_owned())))
+            }
             _ => match transport(&error) {
                 Some(what) => StoreError::Unreachable(what),
                 None => StoreError::Answer(said(&text)),
@@ -107,10 +131,18 @@ fn said(text: &str) -> Said {
     };
     let code = between("<Code>", "</Code>").or_else(|| between("\"status\": \"", "\""));
     let message = between("<Message>", "</Message>").or_else(|| between("\"message\": \"", "\""));
-    let status = || between("status code: ", ":");
     let all: Vec<&str> = [code, message].into_iter().flatten().collect();
-    let all = if all.is_empty() { status().map(str::to_owned) } else { Some(all.join(": ")) };
-    Said(all.map(|all| all.chars().filter(|c| !c.is_control()).take(LONGEST).collect()))
+    if all.is_empty() { status(text) } else { Said(Some(shown(&all.join(": ")))) }
+}
+
+/// The status of an answer.
+fn status(text: &str) -> Said {
+    let status = text.split_once("status code: ").and_then(|(_, rest)| rest.split(':').next());
+    Said(status.map(|status| shown(status.trim())))
+}
+
+fn shown(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
 }
 
 #[cfg(test)]
@@ -129,6 +161,10 @@ mod tests {
         assert_eq!(
             said("status code: 500 Internal Server Error: <html>").to_string(),
             " (500 Internal Server Error)"
+        );
+        assert_eq!(
+            status("status code: 403 Forbidden: <Message>/a?sig=secret").to_string(),
+            " (403 Forbidden)"
         );
         assert_eq!(said("https://a.example/x?sig=secret failed").to_string(), "");
     }

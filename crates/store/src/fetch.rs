@@ -8,7 +8,7 @@ use std::ops::{ControlFlow, Range};
 use futures_util::{StreamExt, TryStreamExt};
 use glob::Pattern;
 use object_store::path::Path as Key;
-use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
+use object_store::{GetOptions, GetRange, ListResult, ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use crate::address::{Address, Place};
 use crate::connect::{self, Patience};
@@ -58,7 +58,7 @@ impl Found {
         wait::run(wait::until(
             async {
                 let store = connect::client(address, Patience::Short).await?;
-                let failed = |error| StoreError::of(error, connect::credentials(address));
+                let failed = |error| StoreError::of(error, address);
                 let key = address.key()?;
                 let missing = match address.is_folder() {
                     true => None,
@@ -70,10 +70,21 @@ impl Found {
                 };
                 let pattern = address.pattern()?;
                 let folder = pattern.as_ref().map_or(&key, |(_, folder)| folder);
-                let listed = store.list(Some(folder)).try_collect::<Vec<_>>().await.map_err(failed)?;
+                // Names beyond the folder, unless the pattern goes there, neither cost time nor stand in the way.
+                let deep = pattern.as_ref().is_some_and(|(pattern, folder)| {
+                    pattern.as_str().matches('/').count() > folder.parts().count()
+                        || pattern.as_str().contains("**")
+                });
+                let listed = if deep {
+                    let objects = store.list(Some(folder)).try_collect().await.map_err(failed)?;
+                    ListResult { objects, common_prefixes: Vec::new(), extensions: Default::default() }
+                } else {
+                    store.list_with_delimiter(Some(folder)).await.map_err(failed)?
+                };
+                let ListResult { objects, common_prefixes: folders, .. } = listed;
                 let objects = match &pattern {
-                    Some((pattern, folder)) => matching(listed, pattern, folder)?,
-                    None => in_folder(listed, folder)?,
+                    Some((pattern, folder)) => matching(objects, &folders, pattern, folder)?,
+                    None => in_folder(objects, &folders, folder)?,
                 };
                 match (objects.is_empty(), missing, &pattern) {
                     (false, ..) => found(Some(objects), true),
@@ -124,7 +135,7 @@ impl Found {
 
 /// A file of a web server, by one request.
 async fn whole(address: &Address, done: &Cell<u64>, total: &Cell<u64>) -> Result<Vec<Object>, StoreError> {
-    let failed = |error| StoreError::of(error, connect::credentials(address));
+    let failed = |error| StoreError::of(error, address);
     let store = connect::client(address, Patience::Short).await?;
     let answer = store.get(&Key::default()).await.map_err(failed)?;
     total.set(answer.meta.size);
@@ -162,7 +173,7 @@ async fn piece(
     range: Range<u64>,
     done: &Cell<u64>,
 ) -> Result<(), StoreError> {
-    let failed = |error| match StoreError::of(error, connect::credentials(address)) {
+    let failed = |error| match StoreError::of(error, address) {
         // It was there a moment ago.
         StoreError::NotFound => StoreError::Changed,
         error => error,
@@ -190,32 +201,36 @@ fn quoted(tag: &str) -> String {
     if tag.ends_with('"') { tag.to_owned() } else { format!("\"{tag}\"") }
 }
 
-/// The objects of a folder, which must be a table.
-fn in_folder(listed: Vec<ObjectMeta>, folder: &Key) -> Result<Vec<ObjectMeta>, StoreError> {
-    let mut objects = Vec::new();
-    for object in listed {
-        let Some(parts) = object.location.prefix_match(folder) else { continue };
-        let parts: Vec<String> = parts.map(|part| part.as_ref().to_owned()).collect();
-        // The folder itself may be an object without bytes.
-        let Some((first, deeper)) = parts.split_first() else { continue };
-        check_no_log(first)?;
-        if is_left_out(first.as_bytes()) {
-            continue;
-        }
-        if !deeper.is_empty() {
-            let refused = if first.contains('=') { partition_refused(first) } else { other_refused(first) };
+/// The objects of a folder, which must be a table; `folders` are those in it.
+fn in_folder(objects: Vec<ObjectMeta>, folders: &[Key], folder: &Key) -> Result<Vec<ObjectMeta>, StoreError> {
+    for name in folders.iter().filter_map(Key::filename) {
+        check_no_log(name)?;
+        if !is_left_out(name.as_bytes()) {
+            let refused = if name.contains('=') { partition_refused(name) } else { other_refused(name) };
             return Err(StoreError::NotOneTable(refused));
         }
-        objects.push(object);
     }
-    Ok(sorted(objects))
+    // The folder itself may be an object without bytes.
+    let is_file = |object: &ObjectMeta| {
+        let name = object.location.filename().filter(|_| object.location != *folder);
+        name.is_some_and(|name| !is_left_out(name.as_bytes()))
+    };
+    Ok(sorted(objects.into_iter().filter(is_file).collect()))
 }
 
-/// The objects whose keys match a pattern.
-fn matching(listed: Vec<ObjectMeta>, pattern: &Pattern, folder: &Key) -> Result<Vec<ObjectMeta>, StoreError> {
+/// The objects whose keys match a pattern; `folders` are those beside them.
+fn matching(
+    listed: Vec<ObjectMeta>,
+    folders: &[Key],
+    pattern: &Pattern,
+    folder: &Key,
+) -> Result<Vec<ObjectMeta>, StoreError> {
     let mut objects = Vec::new();
     // What lies beside a log is not to be read, and it may come after what lies there.
-    let mut logs = Vec::new();
+    let is_log =
+        |folder: &&Key| folder.filename().is_some_and(|name| LOGS.iter().any(|(log, _)| *log == name));
+    let beside = |log: &Key| Some((folder.clone(), log.filename()?.to_owned()));
+    let mut logs: Vec<(Key, String)> = folders.iter().filter(is_log).filter_map(beside).collect();
     for object in listed {
         let parts: Vec<_> = object.location.parts().collect();
         let log = parts.iter().position(|part| LOGS.iter().any(|(log, _)| *log == part.as_ref()));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use futures_util::stream::FuturesUnordered;
-use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt};
+use object_store::{MultipartUpload, ObjectStore, ObjectStoreExt, PutMode};
 use tokio::time::timeout;
 
 use crate::address::{Address, Place};
@@ -21,6 +21,8 @@ const PART: u64 = 8 << 20;
 const MOST_PARTS: u64 = 9_000;
 /// Parts on their way at one time.
 const AT_ONCE: usize = 4;
+/// How long the store has to say whether it takes an object.
+const CHECK: Duration = Duration::from_secs(15);
 /// How long an upload that is given up is cleaned up.
 const GOODBYE: Duration = Duration::from_secs(5);
 
@@ -29,6 +31,7 @@ const GOODBYE: Duration = Duration::from_secs(5);
 pub struct Target {
     address: Address,
     exists: bool,
+    is_new: bool,
 }
 
 impl Target {
@@ -48,15 +51,19 @@ impl Target {
         }
         wait::run(wait::until(
             async {
-                let failed = |error| StoreError::of(error, connect::credentials(address));
-                let (store, key) = (connect::client(address, Patience::Short).await?, address.key()?);
-                let mut upload = store.put_multipart(&key).await.map_err(failed)?;
-                let sent = upload.put_part(Bytes::from_static(&[0]).into()).await;
-                let ended = upload.abort().await;
-                sent.and(ended).map_err(failed)?;
-                // Who may write need not be allowed to read.
-                let exists = store.head(&key).await.is_ok();
-                Ok(Target { address: address.clone(), exists })
+                let failed = |error| StoreError::of(error, address);
+                let tried = async {
+                    let (store, key) = (connect::client(address, Patience::Short).await?, address.key()?);
+                    let mut upload = store.put_multipart(&key).await.map_err(failed)?;
+                    let sent = upload.put_part(Bytes::from_static(&[0]).into()).await;
+                    // Who may write need not be allowed to give up, nor to read.
+                    let _ = upload.abort().await;
+                    sent.map_err(failed)?;
+                    Ok(store.head(&key).await.is_ok())
+                };
+                let exists = timeout(CHECK, tried).await;
+                let exists = exists.map_err(|_| StoreError::Unreachable("it does not answer in time"))??;
+                Ok(Target { address: address.clone(), exists, is_new: false })
             },
             stop,
         ))
@@ -65,6 +72,12 @@ impl Target {
     /// Whether there was an object when it was checked.
     pub fn is_taken(&self) -> bool {
         self.exists
+    }
+
+    /// This object, which must not replace one that is there when it is complete.
+    #[must_use]
+    pub fn never_replacing(self) -> Self {
+        Target { is_new: true, ..self }
     }
 
     /// Its address, to be shown.
@@ -78,7 +91,8 @@ impl Target {
     /// After an error there is no object, or the one of before; or, if the connection broke after the last byte, perhaps the
     /// new one, complete.
     pub fn put(&self, file: &mut File, stop: Stop<'_>) -> Result<(), StoreError> {
-        let failed = |error| StoreError::of(error, connect::credentials(&self.address));
+        let failed = |error| StoreError::of(error, &self.address);
+        let mode = if self.is_new { PutMode::Create } else { PutMode::Overwrite };
         let length = file.seek(SeekFrom::End(0)).map_err(StoreError::Local)?;
         file.seek(SeekFrom::Start(0)).map_err(StoreError::Local)?;
         wait::run(async {
@@ -86,10 +100,13 @@ impl Target {
             if length <= PART {
                 let whole = next(file, length)?;
                 return wait::until(
-                    async { store.put(&key, whole.into()).await.map(drop).map_err(failed) },
+                    async { store.put_opts(&key, whole.into(), mode.into()).await.map(drop).map_err(failed) },
                     stop,
                 )
                 .await;
+            }
+            if self.is_new && store.head(&key).await.is_ok() {
+                return Err(StoreError::Exists);
             }
             let mut upload = begin(&*store, &key, stop).await?.map_err(failed)?;
             let sent = wait::until(in_parts(&mut *upload, file, length, &failed), stop).await;

@@ -574,6 +574,7 @@ impl TableError {
                 ..
             } => Fault::Usage,
             TableError::Object { fault: StoreError::Address(_), .. } => Fault::Usage,
+            TableError::Put { fault: StoreError::Cancelled, .. } => Fault::Cancelled,
             TableError::Output { .. }
             | TableError::Write { .. }
             | TableError::Put { .. }

@@ -208,7 +208,7 @@ impl Input {
         let mut profiles = profiles.into_iter();
         let of_rule = |rule: &MatchRule| {
             let columns = rule.columns().iter().zip(&mut profiles);
-            columns.map(|(key, profile)| (key.rule.name().to_owned(), profile)).collect()
+            columns.map(|(key, profile)| (format!("{}{}", key.rule.name(), key.variants), profile)).collect()
         };
         let found = Keys {
             profiles: request.keys.iter().map(of_rule).collect(),

@@ -1,7 +1,9 @@
 //! Key specifications: `COLUMN[:RULE]`, and `MINE=THEIRS[:RULE]` for commands that read both tables.
 //!
 //! A column name that contains `:` or `=`, or begins with `"`, is written in double quotes, with `""` for a
-//! quote. Behind the rule `~` and [`Variants`] may follow. So is one with `+` or with blanks at its ends in a rule of several columns ([`crate::match_rules`]).
+//! quote. So is one with `+` or with blanks at its ends in a rule of several columns ([`crate::match_rules`]).
+//!
+//! Behind a rule, `~` may say which other keys the column makes: [`Variants`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -138,10 +140,10 @@ fn rule(column: &str, rest: &str) -> Result<(Rule, Variants), SpecError> {
         Word::NoOrder => Err(SpecError::UnknownOrder { word: word.to_owned() }),
         Word::Unknown => {
             // If a suffix is a known rule, the column name contains a colon; if not, the rule is misspelt.
-            let known = word
-                .match_indices(':')
-                .map(|(at, _)| at)
-                .find(|at| !matches!(Rule::word(&word[at + 1..]), Word::Unknown));
+            let known = word.match_indices(':').map(|(at, _)| at).find(|at| {
+                let rule = word[at + 1..].split('~').next().unwrap_or_default();
+                !matches!(Rule::word(rule), Word::Unknown)
+            });
             Err(match known {
                 Some(at) => SpecError::QuoteColumn {
                     column: format!("{column}:{}", &word[..at]),

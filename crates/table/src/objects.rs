@@ -66,20 +66,21 @@ pub(crate) fn target(address: &Address) -> Result<Target, OutputFault> {
     Target::check(address, &mut || ControlFlow::Continue(())).map_err(OutputFault::Object)
 }
 
-/// Puts a file as an object. If the store does not take it, the file gets a name in the current folder: the exchange that it
-/// is the result of cannot be had again without the partner.
+/// Puts a file as an object. If the store does not take it, or the caller stops it, the file gets a name in the current
+/// folder, or else among the temporary files: the exchange that it is the result of cannot be had again without the partner.
 pub(crate) fn put(target: &Target, mut file: File, cancelled: Cancelled<'_>) -> Result<(), TableError> {
     let stop = &mut || if cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let fault = match target.put(&mut file, stop) {
         Ok(()) => return Ok(()),
-        Err(StoreError::Cancelled) => return Err(TableError::Cancelled),
         Err(fault) => fault,
     };
     let path = target.shown();
     let name = path.rsplit('/').next().unwrap_or("rows").to_owned();
-    let kept = match keep(&mut file, Path::new(""), &name) {
-        Ok(kept) => format!("what would be there is in ./{} instead", shown_path(&kept)),
-        Err(error) => format!("nor could it be kept in the current folder: {error}"),
+    let kept =
+        keep(&mut file, Path::new("."), &name).or_else(|_| keep(&mut file, &std::env::temp_dir(), &name));
+    let kept = match kept {
+        Ok(kept) => format!("what would be there is in {} instead", shown_path(&kept)),
+        Err(error) => format!("nor could it be kept on this machine: {error}"),
     };
     Err(TableError::Put { path: shown_path(Path::new(&path)), fault, kept })
 }

@@ -98,6 +98,7 @@ impl Output {
             Target::File(file) => {
                 Output { target: Target::File(TargetFile { is_new: true, ..file }), ..self }
             }
+            Target::Object(object) => Output { target: Target::Object(object.never_replacing()), ..self },
             _ => self,
         }
     }

@@ -123,7 +123,7 @@ pub enum Rule {
     Date(Option<DateOrder>),
     /// As `date`, and then that many days later. A part of `date~N`; a day outside of the years 0001 to 9999 is null.
     DateMoved(Option<DateOrder>, i8),
-    /// As `email-google`, and the result as under `email`. A part of `email~google`.
+    /// As `email-google`, and the result as under `email`; null where that is invalid. A part of `email~google`.
     EmailOfGoogle,
     /// `int`: spaces and tabs at both ends removed, then an optional `+` or `-` and ASCII digits, nothing
     /// else. Written without `+` and leading zeros, at most 64 digits then; minus zero is `0`.

@@ -15,9 +15,10 @@ pub fn shown_path(path: &Path) -> String {
         Ok(Some(address)) => address.shown(),
         Err(_) => {
             let text = path.to_string_lossy();
-            let (scheme, rest) = text.split_once("://").unwrap_or(("", &text));
+            let (scheme, rest) = text.split_at(text.find(":/").map_or(0, |at| at + 2));
+            let (slash, rest) = rest.split_at(usize::from(rest.starts_with('/')));
             let rest = rest.split('?').next().unwrap_or_default();
-            format!("{scheme}://{}", rest.rsplit('@').next().unwrap_or_default())
+            format!("{scheme}{slash}{}", rest.rsplit('@').next().unwrap_or_default())
         }
     };
     text.chars().map(escape).collect()
@@ -58,6 +59,7 @@ mod tests {
             ("s3a://b/what?.csv", "s3://b/what?.csv"),
             ("ftp://h/a.csv", "ftp://h/a.csv"),
             ("a?b@c", "a?b@c"),
+            ("s3:/b/a.csv", "s3:/b/a.csv"),
         ] {
             assert_eq!(shown_path(Path::new(path)), shown);
         }

@@ -60,8 +60,19 @@ def _given(
     table: Any, name: str, *, stream: bool = False, file: bool = False, batches: bool = False, output: Any = None
 ) -> dict[str, Any]:
     output = None if output is None else os.fspath(output)
-    kind = {"stream": stream, "file": file, "batches": batches}
+    kind = {"stream": stream, "file": file, "behind": _behind(table) if file else None, "batches": batches}
     return {"table": table, "name": name, **kind, "output": output, "read": READ}
+
+
+def _behind(table: Any) -> str | None:
+    """The path of the file that a file object reads, if there is one."""
+    name = getattr(table, "name", None)
+    try:
+        number = table.fileno()
+    except (AttributeError, OSError, ValueError):
+        return None
+    path = f"/dev/fd/{number}"
+    return path if os.path.exists(path) else name if isinstance(name, str) else None
 
 
 def _place(output: Any) -> Any:

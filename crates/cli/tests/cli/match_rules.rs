@@ -326,6 +326,14 @@ fn variants_of_a_rule_match_what_is_written_otherwise() {
         scene.pair(&["--input", "sender.csv", "--match", plain[0], "--match", plain[1]], &receiver);
     sent.expect(77, &["date~1"]);
     received.expect(77, &["date~1"]);
+    let alone = ["receive", "--connect", "127.0.0.1:1", "--insecure-plaintext"];
+    let first = with(&receiver, &["--on-duplicates", "first"]);
+    scene.run(&with(&alone, &first)).expect(64, &["with `~`", "leave out `--on-duplicates`"]);
+    let seen = scene.run(&["inspect", "receiver.csv", "--match", "first:name~swap"]);
+    seen.expect(64, &["1 columns of a key have `~swap`"]);
+    let seen = scene.run(&["inspect", "receiver.csv", "--match", &mine[0], "--match", &mine[1]]);
+    seen.expect(0, &[]);
+    assert!(seen.stdout.contains("the receiver has up to 8 keys of a row"), "{}", seen.stdout);
     let counted = with(&receiver[..6], &["--result", "count", "--security", "semi-honest"]);
     scene
         .run(&with(&["receive", "--connect", "127.0.0.1:1", "--insecure-plaintext"], &counted))

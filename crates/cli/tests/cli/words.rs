@@ -11,8 +11,19 @@ use vesica::text::{is_option, is_phrase};
 use crate::floors::sources;
 
 /// The crates whose words are data. `crates/text` is where they become words.
-const LIBRARIES: &[&str] =
-    &["channel", "circuit", "encode", "exhibits", "net", "ot", "protocols", "spill", "table", "vesica"];
+const LIBRARIES: &[&str] = &[
+    "channel",
+    "circuit",
+    "encode",
+    "exhibits",
+    "net",
+    "ot",
+    "protocols",
+    "spill",
+    "store",
+    "table",
+    "vesica",
+];
 
 /// The string literals in the product code of a source, without their quotes; comments are none.
 fn literals(text: &str) -> Vec<&str> {

@@ -201,6 +201,18 @@ fn email_google_drops_what_gmail_ignores_in_both_domains() {
     for value in ["+news@gmail.com", "...@googlemail.com", ".+x@GMAIL.com", "@gmail.com"] {
         assert_eq!(apply(Rule::EmailGoogle, value), Err(Invalid::NoLocalOrDomain), "{value:?}");
     }
+    // As a variant it has no key then, since the address itself is valid.
+    for (value, expected) in [
+        ("+news@gmail.com", ""),
+        (" J.S+a@Gmail.com", "js@gmail.com"),
+        ("É.e@E.org", "é.e@e.org"),
+        ("a.b@googlemail.com", "ab@googlemail.com"),
+        ("none", ""),
+    ] {
+        let mut out = Vec::new();
+        Rule::EmailOfGoogle.apply(Value::Text(value.as_bytes().into()), &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
     assert_eq!(apply(Rule::EmailGoogle, "a+@b@gmail.com"), Err(Invalid::NotOneAt));
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use vesica_channel::CancelToken;
 use vesica_table::{Dialect, Input, Inspection, MatchRules, Place};
-use vesica_text::{Audience, Text};
+use vesica_text::{Audience, Text, text};
 
 use crate::words::error::{Error, RunPhase};
 use crate::words::report::SCHEMA;
@@ -22,13 +22,20 @@ pub fn inspect(
     let on_progress = &mut |_| {
         if cancel.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
+    keys.map_or(Ok(()), MatchRules::check)
+        .map_err(|error| Error::table(RunPhase::Prepare, &error).told(Audience::One))?;
     let looked = Input::open_with(path, on_progress)
         .and_then(|input| input.with_dialect(dialect))
         .and_then(|input| input.inspect(keys, on_progress));
-    looked.map_err(|error| {
-        // `inspect` has no partner.
-        Error::table(RunPhase::Read, &error).told(Audience::One)
-    })
+    // `inspect` has no partner.
+    let mut found = looked.map_err(|error| Error::table(RunPhase::Read, &error).told(Audience::One))?;
+    if let Some(all) = keys.filter(|keys| keys.have_variants()).and_then(|keys| keys.with_variants().ok()) {
+        let most = all.count();
+        found
+            .notes
+            .push(text!("with `~`, the receiver has up to {} keys of a row; told are the sender's", most));
+    }
+    Ok(found)
 }
 
 /// The JSON form of an inspection, for programs.

@@ -67,6 +67,11 @@ fn report_at(path: &Path, protected: &Protected) -> Result<ReportPlace, Error> {
         return Ok(ReportPlace::Folder(path.to_owned()));
     }
     if path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| is_separator(last.into())) {
+        if let Ok(Some(_)) = Address::of(path) {
+            let message =
+                format!("{}: a store has no folders in which a report could get a name", shown_path(path));
+            return Err(Error::usage(message, "give it a name, such as s3://bucket/reports/run-1.json"));
+        }
         let message = format!("{}: there is no such folder", shown_path(path));
         return Err(Error::usage(message, "make the folder first, or name a new file in an existing one"));
     }
@@ -174,7 +179,7 @@ fn target(path: &Path) -> (PathBuf, Option<FileId>) {
         None => {}
     }
     if let Ok(Some(address)) = Address::of(path) {
-        return (PathBuf::from(address.shown()), None);
+        return (PathBuf::from(address.identity()), None);
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let by_name = || Some(fs::canonicalize(folder).ok()?.join(path.file_name()?));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
-use vesica_encode::items::{Items, Matches};
+use vesica_encode::items::{Items, Matches, OnDuplicates};
 use vesica_net::Options;
 use vesica_protocols::{Outcome, Role};
 use vesica_table::{
@@ -177,7 +177,14 @@ impl Job {
     /// Refuses several keys a row where a result would count such a row several times.
     fn check_keys(&self) -> Result<(), Error> {
         self.table.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
-        let several = self.table.keys.are_several() || self.table.keys.have_variants();
+        let variants = self.table.keys.have_variants();
+        if self.role == Role::Receiver && variants && self.settings.on_duplicates != OnDuplicates::All {
+            return Err(Error::usage(
+                "with `~`, a row may have the same key as another one by a variant alone, and would count as its duplicate",
+                "leave out `[on-duplicates]`, or the `~`",
+            ));
+        }
+        let several = self.table.keys.are_several() || variants;
         if several && self.settings.result.result != ResultChoice::Rows {
             return Err(Error::usage(
                 "a count or a sum over several keys of a row (several `[match]`, or a rule with `~`) would take a row once for \
@@ -352,9 +359,10 @@ fn open(
 ) -> Result<Input, Error> {
     let failed = |error| Error::table(RunPhase::Read, &error);
     let path = input.path().cloned();
-    let address = path.as_deref().filter(|path| matches!(Address::of(path), Ok(Some(_))));
-    address.into_iter().for_each(|path| reporter.notice(format!("fetching {}", shown_path(path))));
-    let mut patience = path.as_deref().xor(address).map(|path| (path, Instant::now() + QUIET_INPUT));
+    let (fetched, read): (Vec<&Path>, Vec<&Path>) =
+        path.as_deref().into_iter().partition(|path| matches!(Address::of(path), Ok(Some(_))));
+    fetched.iter().for_each(|path| reporter.notice(format!("fetching {}", shown_path(path))));
+    let mut patience = read.first().map(|path| (*path, Instant::now() + QUIET_INPUT));
     let on_open = &mut |progress: vesica_table::Progress| {
         if let Some((path, _)) = patience.take_if(|(_, until)| progress.done == 0 && Instant::now() > *until)
         {

@@ -34,7 +34,10 @@ impl Deadline {
     pub(crate) fn explain(&self, error: Error) -> Error {
         match self.limit {
             Some(limit) if error.kind == Kind::Interrupted && !self.parent.is_cancelled() => {
-                passed(error.phase, limit)
+                // If something was kept nevertheless, the remedy says where.
+                let usual = error.remedy == Error::interrupted(error.phase).remedy;
+                let passed = passed(error.phase, limit);
+                if usual { passed } else { Error { remedy: error.remedy, ..passed } }
             }
             _ => error,
         }

@@ -60,11 +60,18 @@ impl Error {
     /// A failure of the table or of the rows' output. In the last phase the partner has ended well already.
     pub(crate) fn table(phase: RunPhase, error: &TableError) -> Self {
         if error.fault() == TableFault::Cancelled {
-            return Error::interrupted(phase);
+            let interrupted = Error::interrupted(phase);
+            return match error {
+                TableError::Put { kept, .. } => {
+                    Error { remedy: text!("the exchange was complete; {}", kept), ..interrupted }
+                }
+                _ => interrupted,
+            };
         }
+        let is_kept = matches!(error, TableError::Put { .. });
         let error = Error::log(phase, error);
         let remedy = match phase {
-            RunPhase::Write => text!("{}; {}", error.remedy, SEEN_THROUGH),
+            RunPhase::Write if !is_kept => text!("{}; {}", error.remedy, SEEN_THROUGH),
             _ => error.remedy,
         };
         Error { remedy, ..error }
@@ -353,7 +360,8 @@ fn usage_remedy(error: &TableError) -> &'static str {
             "make the folder first, or name a file in an existing folder"
         }
         TableError::Output { fault: OutputFault::Directory, .. } => "name a file, not a folder",
-        TableError::Output { fault: OutputFault::Grows | OutputFault::Object(_), .. } => {
+        TableError::Output { fault: OutputFault::Grows, .. } => "name a file",
+        TableError::Output { fault: OutputFault::Object(_), .. } => {
             "name a file, or an object such as s3://bucket/rows.csv"
         }
         TableError::Object { .. } => "write the address as s3://BUCKET/NAME, gs://…, az://… or https://…",
@@ -392,7 +400,7 @@ fn output_remedy(error: &TableError) -> &'static str {
             "correct the address or the credentials, or name a file"
         }
         TableError::Put { .. } => {
-            "put the file there by hand, or correct the credentials before the next run"
+            "put the file there by hand, and correct the credentials before the next run; the exchange was complete"
         }
         TableError::Unencodable { .. } => "convert the input to UTF-8",
         TableError::Unquotable { .. } => "write the input with quotes, or with another delimiter",
