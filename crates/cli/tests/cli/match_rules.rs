@@ -333,7 +333,8 @@ fn variants_of_a_rule_match_what_is_written_otherwise() {
     seen.expect(64, &["1 columns of a key have `~swap`"]);
     let seen = scene.run(&["inspect", "receiver.csv", "--match", &mine[0], "--match", &mine[1]]);
     seen.expect(0, &[]);
-    assert!(seen.stdout.contains("the receiver has up to 8 keys of a row"), "{}", seen.stdout);
+    let told = String::from_utf8_lossy(&seen.stdout);
+    assert!(told.contains("the receiver has up to 8 keys of a row"), "{told}");
     let counted = with(&receiver[..6], &["--result", "count", "--security", "semi-honest"]);
     scene
         .run(&with(&["receive", "--connect", "127.0.0.1:1", "--insecure-plaintext"], &counted))
