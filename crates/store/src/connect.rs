@@ -95,8 +95,8 @@ fn options(allow_http: bool) -> ClientOptions {
 fn variables(prefix: &str) -> impl Iterator<Item = (String, String)> {
     env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(move |(name, value)| name.starts_with(prefix) && !value.is_empty())
-        .map(|(name, value)| (name.to_ascii_lowercase(), value))
+        .filter(move |(name, value)| name.starts_with(prefix) && !value.trim().is_empty())
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
 }
 
 /// The variable of that name, unless it is empty.
@@ -129,7 +129,7 @@ fn setup(error: object_store::Error) -> StoreError {
 
 /// Checks the address of a store, and says whether it is not encrypted.
 fn is_http(endpoint: &str) -> Result<bool, StoreError> {
-    let url = reqwest::Url::parse(endpoint.trim()).ok().filter(|url| url.host_str().is_some());
+    let url = reqwest::Url::parse(endpoint).ok().filter(|url| url.host_str().is_some());
     match url.as_ref().map(reqwest::Url::scheme) {
         Some("http") => Ok(true),
         Some("https") => Ok(false),
