@@ -272,7 +272,7 @@ def test_rows_are_kept_if_the_user_or_the_deadline_stops_a_silent_store(server: 
             process = subprocess.Popen(
                 [PROGRAM, "local", *arguments, *more], env=environment, stderr=subprocess.PIPE, text=True
             )
-            while len(sent) < 2:
+            while len(sent) < 2 and process.poll() is None:
                 time.sleep(0.05)
             if not more:
                 process.send_signal(signal.SIGINT)
