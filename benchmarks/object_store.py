@@ -63,8 +63,9 @@ def run(program, folder, source, output, memory, killed_after=None):
     took = time.monotonic() - begun
     receiver.returncode = status
     sender.stderr.read()
-    if sender.wait() != 0 and killed_after is None or status != 0 and killed_after is None:
+    if killed_after is None and (sender.wait(), status) != (0, 0):
         sys.exit(f"a run failed:\n{said}")
+    sender.wait()
     return took, usage.ru_maxrss
 
 

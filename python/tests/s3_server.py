@@ -6,7 +6,6 @@ import http.client
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -115,4 +114,3 @@ def disturbed(server: Server, disturb: Disturb) -> Iterator[str]:
         proxy.shutdown()
         proxy.server_close()
         thread.join(10)
-        time.sleep(0)

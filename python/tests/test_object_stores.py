@@ -122,7 +122,7 @@ def test_python_takes_addresses_and_file_objects(server: Server, tmp_path: Path)
     [
         (at("absent.csv"), "-", 65, "no such object"),
         ("s3://absent-bucket/a.csv", "-", 65, "bucket does not exist"),
-        (at("refused/day=1/"), "-", 65, "no such object|no file of a table"),
+        (at("nothing/"), "-", 65, "no file of a table"),
         (at("partitions/"), "-", 65, "has the folder `day=1`"),
         (at("one.csv"), "s3://absent-bucket/out.csv", 74, "no such object, folder or bucket"),
         (at("one.csv"), at("one.csv"), 64, "named as an output and as a file that this run reads"),

@@ -267,7 +267,7 @@ pub(crate) struct Local {
     /// Key column, COLUMN[:RULE], or MINE=THEIRS[:RULE] where the names differ; repeat for a composite key
     #[arg(long, value_name = "SPEC", required_unless_present = "rules")]
     key: Vec<PairSpec>,
-    /// A rule to match by, COLUMN[:RULE] or MINE=THEIRS[:RULE], with ` + ` between the columns of one key; repeat for several keys, in their order. A row matches by the first rule that hits, and column matched_by says by which
+    /// A rule to match by, COLUMN[:RULE] or MINE=THEIRS[:RULE], with ` + ` between the columns of one key; repeat for several keys, in their order. A row matches by the first rule that hits, and column matched_by says by which. `~` behind a rule adds variants: date~1, email~google, name~swap
     #[arg(long = "match", value_name = "RULE", conflicts_with = "key")]
     rules: Vec<PairRule>,
     /// The file or address for the receiver's matching rows, or for another result, which needs no file; `-` is standard output
@@ -332,7 +332,7 @@ pub(crate) struct TableOptions {
     /// Key column, COLUMN[:RULE]; rules are raw, text, email, email-uid2, email-meta, email-google, phone, phone:CC, name, postcode, ip, date, date:DMY, int, uuid, sha256; repeat for a composite key
     #[arg(long, value_name = "SPEC", required_unless_present = "rules")]
     key: Vec<KeySpec>,
-    /// A rule to match by, COLUMN[:RULE], or COLUMN[:RULE] + COLUMN[:RULE] for a key of several columns; repeat for several keys, in the order that both sides agree on. A row matches by the first rule that hits, and column matched_by says by which
+    /// A rule to match by, COLUMN[:RULE], or COLUMN[:RULE] + COLUMN[:RULE] for a key of several columns; repeat for several keys, in the order that both sides agree on. A row matches by the first rule that hits, and column matched_by says by which. `~` behind a rule adds variants: date~1, email~google, name~swap
     #[arg(long = "match", value_name = "RULE", conflicts_with = "key")]
     rules: Vec<MatchRule>,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use object_store::path::Path as Key;
 use crate::error::StoreError;
 use crate::listing::{OF_ONE_NAME, is_left_out};
 
-/// Where an object, or several, stand. Two addresses are equal if they name the same place.
+/// Where an object, or several, stand. Two that differ may still name the same place: [`Address::identity`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Address {
     pub(crate) place: Place,
@@ -40,6 +40,13 @@ const SCHEMES: [(&str, Scheme); 5] =
 
 /// The schemes of web servers.
 const WEB: [&str; 2] = ["https", "http"];
+
+/// Why a key cannot be named: the library would read another one.
+const ODD_PART: &str = "a part of its path is empty or a dot";
+
+fn parse(key: &str) -> Result<Key, StoreError> {
+    Key::parse(key).map_err(|_| StoreError::Address(ODD_PART.to_owned()))
+}
 
 impl Address {
     /// The address, if the text has the form of one, `scheme://…`; none for a path of this machine.
@@ -94,7 +101,7 @@ impl Address {
             return refused("no bucket has such a name");
         }
         if key.starts_with('/') {
-            return refused("a part of its path is empty or a dot");
+            return refused(ODD_PART);
         }
         let host = bucket.split_once('@').map(|(_, host)| host);
         if host.is_some_and(|host| host.contains('.') && !host.ends_with(".core.windows.net")) {
@@ -143,14 +150,13 @@ impl Address {
         }
     }
 
-    /// The key, without slashes at its ends.
+    /// The key, without a slash at its end.
     pub(crate) fn key(&self) -> Result<Key, StoreError> {
         let key = match &self.place {
             Place::Bucket { key, .. } => key.as_str(),
             Place::Web { .. } => "",
         };
-        let wrong = "a part of its path is empty or a dot".to_owned();
-        Key::parse(key).map_err(|_| StoreError::Address(wrong))
+        parse(key)
     }
 
     /// Whether it can only be a folder.
@@ -165,8 +171,7 @@ impl Address {
         let pattern = Pattern::new(key)
             .map_err(|error| StoreError::Address(format!("it cannot be read as a pattern: {}", error.msg)))?;
         let folder = key[..first].rsplit_once('/').map_or("", |(folder, _)| folder);
-        let folder = Key::parse(folder).map_err(|_| StoreError::Address("a part is empty".to_owned()))?;
-        Ok(Some((pattern, folder)))
+        Ok(Some((pattern, parse(folder)?)))
     }
 
     /// Whether a new object at that address would be one of those that this one, a folder or pattern, stands for.

@@ -158,10 +158,6 @@ impl<'r> Rows<'r> for Loading<'r> {
         place: impl Fn(usize) -> Place,
         value: impl Fn(usize, usize) -> Value<'v>,
     ) -> Result<(), TableError> {
-        if self.collector.has_variants() {
-            // All keys of a row must come together, so that the same one is found.
-            return (0..count).try_for_each(|row| self.row(|| place(row), |part| value(row, part)));
-        }
         let mut at = 0;
         while at < count {
             let together = (count - at).min(ShortKey::BATCH);
@@ -231,9 +227,8 @@ struct OfRule {
     looks: Vec<Option<Look>>,
     /// Whether its keys can be checked in batches.
     short: bool,
-    /// Whether it is a variant of the rule before, and whether there are variants of that rule.
-    is_later_variant: bool,
-    has_variants: bool,
+    /// Which of the variants of a rule it is, counted from 0, if there are several.
+    variant: Option<usize>,
     counts: RuleReport,
 }
 
@@ -284,28 +279,15 @@ impl Collector {
         })?;
         let digests = matches!(request.encoding, Encoding::Digest(_));
         let mut first = 0;
-        let with_variants = request.keys.variants().any(|(_, among)| among);
-        let of_rule =
-            |((rule, kind), (is_later_variant, has_variants)): ((&MatchRule, KeyKind), (bool, bool))| {
-                let columns: Vec<Rule> = rule.columns().iter().map(|key| key.rule).collect();
-                let short =
-                    digests && !with_variants && matches!(columns[..], [only] if only.has_short_keys());
-                let (hints, looks) = (vec![Hints::default(); columns.len()], vec![None; columns.len()]);
-                let counts = RuleReport::default();
-                let of_rule = OfRule {
-                    kind,
-                    first,
-                    short,
-                    counts,
-                    hints,
-                    looks,
-                    columns,
-                    is_later_variant,
-                    has_variants,
-                };
-                first += rule.columns().len();
-                of_rule
-            };
+        let of_rule = |((rule, kind), variant): ((&MatchRule, KeyKind), Option<usize>)| {
+            let columns: Vec<Rule> = rule.columns().iter().map(|key| key.rule).collect();
+            let short = digests && matches!(columns[..], [only] if only.has_short_keys());
+            let (hints, looks) = (vec![Hints::default(); columns.len()], vec![None; columns.len()]);
+            let counts = RuleReport::default();
+            let of_rule = OfRule { kind, first, short, counts, hints, looks, columns, variant };
+            first += rule.columns().len();
+            of_rule
+        };
         let rules: Vec<OfRule> =
             request.keys.iter().zip(kinds).zip(request.keys.variants()).map(of_rule).collect();
         let short = rules.iter().any(|rule| rule.short).then(|| {
@@ -330,11 +312,6 @@ impl Collector {
         self.end_row(made)
     }
 
-    /// Whether rules have variants.
-    fn has_variants(&self) -> bool {
-        self.rules.iter().any(|rule| rule.has_variants)
-    }
-
     /// The next row, as the builder counts.
     fn next_row(&self) -> u64 {
         self.report.rows - self.first
@@ -354,10 +331,9 @@ impl Collector {
         value: &impl Fn(usize) -> Value<'v>,
     ) -> Result<Made, ItemsError> {
         let number = self.key_number(row, rule);
-        let OfRule { kind, first, columns, looks, is_later_variant, has_variants, .. } =
-            &mut self.rules[rule];
-        let is_variant = *has_variants;
-        if is_variant && !*is_later_variant {
+        let OfRule { kind, first, columns, looks, variant, .. } = &mut self.rules[rule];
+        let variant = *variant;
+        if variant == Some(0) {
             self.variants.clear();
         }
         let key = self.builder.key(*kind);
@@ -376,7 +352,7 @@ impl Collector {
             (Some(part), _) => Ok(Made::Null { part }),
             (None, Some((part, reason))) => Ok(Made::Invalid { part, reason }),
             (None, None) => {
-                if is_variant {
+                if variant.is_some() {
                     let written = self.builder.written()?;
                     if self.variants.iter().any(|other| other == written) {
                         return Ok(Made::Again);
@@ -448,6 +424,11 @@ impl Collector {
         count: usize,
         value: impl Fn(usize, usize) -> Value<'v>,
     ) -> Result<(), (usize, RowFault)> {
+        if self.rules.iter().any(|rule| rule.variant.is_some()) {
+            // Where variants make the same key, it is one key of the row, so a row's keys are made together.
+            return (0..count)
+                .try_for_each(|row| self.row(|part| value(row, part)).map_err(|fault| (row, fault)));
+        }
         let first = self.next_row();
         let mut made = [MadeOfRow::default(); ShortKey::BATCH];
         for rule in 0..self.rules.len() {

@@ -191,7 +191,7 @@ pub enum TableError {
         found: usize,
     },
     /// The columns to be exchanged are not two of one rule.
-    #[error("{found} columns of a key have `~swap`; give it to two columns with the same rule")]
+    #[error("`~swap` stands at {found} of a key's columns; give it to two columns with the same rule")]
     Swap {
         /// How many there are.
         found: usize,

@@ -120,11 +120,13 @@ impl MatchRules {
         }
     }
 
-    /// Of each rule, whether it is a variant of the one before, and whether it or another is one of the same rule.
-    pub(crate) fn variants(&self) -> impl Iterator<Item = (bool, bool)> {
-        let among = |number: &usize| self.of.iter().filter(|other| *other == number).count() > 1;
-        let is_later = |at: usize| at > 0 && self.of[at - 1] == self.of[at];
-        self.of.iter().enumerate().map(move |(at, number)| (is_later(at), among(number)))
+    /// Of each rule, which of the variants of an agreed rule it is, counted from 0; none if that has no others.
+    pub(crate) fn variants(&self) -> impl Iterator<Item = Option<usize>> {
+        let same = |number: usize, rules: &[usize]| rules.iter().filter(|other| **other == number).count();
+        let variant = move |(at, number): (usize, &usize)| {
+            (same(*number, &self.of) > 1).then(|| same(*number, &self.of[..at]))
+        };
+        self.of.iter().enumerate().map(variant)
     }
 
     /// The rules, in their order.

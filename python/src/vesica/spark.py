@@ -215,6 +215,9 @@ class _Run:
         given = ("security", "level", "on_null", "on_invalid")
         options = {name: self.options[name] for name in given if self.options.get(name) is not None}
         places, rules = [columns.index(name) for name in names], _internal.rules(specs, self.role)
+        if self.options.get("on_duplicates") == "error" and len(rules) > len(_internal.rules(specs, "sender")):
+            # As the library refuses it: a row may have another one's key by a variant alone.
+            raise usage("rows may have the same key by a variant (`~`) alone", "leave out on_duplicates, or the `~`")
         return tasks.KeyColumns(names, places, rules, {**self.keys, "role": self.role, **options})
 
     def _warn(self) -> None:

@@ -330,7 +330,7 @@ fn variants_of_a_rule_match_what_is_written_otherwise() {
     let first = with(&receiver, &["--on-duplicates", "first"]);
     scene.run(&with(&alone, &first)).expect(64, &["with `~`", "leave out `--on-duplicates`"]);
     let seen = scene.run(&["inspect", "receiver.csv", "--match", "first:name~swap"]);
-    seen.expect(64, &["1 columns of a key have `~swap`"]);
+    seen.expect(64, &["`~swap` stands at 1 of a key's columns"]);
     let seen = scene.run(&["inspect", "receiver.csv", "--match", &mine[0], "--match", &mine[1]]);
     seen.expect(0, &[]);
     let told = String::from_utf8_lossy(&seen.stdout);

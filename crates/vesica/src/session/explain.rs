@@ -367,7 +367,8 @@ fn usage_remedy(error: &TableError) -> &'static str {
         TableError::Object { .. } => "write the address as s3://BUCKET/NAME, gs://…, az://… or https://…",
         TableError::Output { .. } => "give the output the file name ending of the input's format",
         TableError::KeyCount { .. } => "give as many columns as a key can have",
-        TableError::TooManyRules { .. } => "give fewer `[match]`",
+        TableError::TooManyRules { .. } => "give fewer `[match]`, or fewer variants (`~`)",
+        TableError::Swap { .. } => "write it as COLUMN:RULE~swap + COLUMN:RULE~swap",
         TableError::Spec { option: "match", .. } => {
             "give the rule as COLUMN:RULE, or COLUMN:RULE + COLUMN:RULE for a key of several columns"
         }

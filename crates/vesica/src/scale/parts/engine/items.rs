@@ -40,10 +40,9 @@ pub fn digests(
         return Err(not_in_parts("sigma"));
     };
     let request = Request {
-        keys: keys.clone(),
         on_null: settings.on_null,
         on_invalid: settings.on_invalid,
-        ..Request::new(Vec::new(), Encoding::Digest(width))
+        ..Request::matching(keys.clone(), Encoding::Digest(width))
     };
     let rows = batch.num_rows() * keys.count();
     let mut taken = Taken { width, bytes: vec![0; rows * width.bytes()], present: vec![false; rows] };
