@@ -58,6 +58,7 @@ def run(program, folder, source, output, memory, killed_after=None):
     if killed_after is not None:
         time.sleep(killed_after)
         receiver.kill()
+        sender.kill()
     said = receiver.stderr.read()
     _, status, usage = os.wait4(receiver.pid, 0)
     took = time.monotonic() - begun
