@@ -27,7 +27,7 @@ pub use elements::{BatchGroup, Elements, FixedBase};
 pub use error::{InvalidElement, InvalidScalar};
 pub use nist::{Element as NistElement, P256, P384, P521, Scalar as NistScalar};
 pub use ristretto::{
-    Element, Ristretto255, RistrettoBase, RistrettoElements, Scalar, decode_mul_encode_on,
+    Element, ExpandMessage, Ristretto255, RistrettoBase, RistrettoElements, Scalar, decode_mul_encode_on,
     hash_to_ristretto255, map_mul_encode_on,
 };
 

@@ -241,30 +241,40 @@ fn encode_doubled(mut halves: Vec<RistrettoPoint>, out: &mut [[u8; 32]]) {
 /// `dst` names the use; one longer than 255 bytes is hashed, as section 5.3.3 says.
 #[must_use]
 pub fn hash_to_ristretto255(message: &[u8], dst: &[u8]) -> Element {
-    Ristretto255::map_to_group(&expand_message(message, dst))
+    Ristretto255::map_to_group(&ExpandMessage::new(dst).expand(&[message]))
 }
 
-/// expand_message_xmd of RFC 9380, section 5.3.1, with SHA-512 and 64 bytes of output: a single block b_1.
-fn expand_message(message: &[u8], dst: &[u8]) -> [u8; 64] {
-    let hashed;
-    let dst = if dst.len() > 255 {
-        hashed = Sha512::new().chain_update(b"H2C-OVERSIZE-DST-").chain_update(dst).finalize();
-        &hashed[..]
-    } else {
-        dst
-    };
-    // At most 255 by now.
-    let dst_length = [dst.len() as u8];
-    let z_pad = [0; 128];
-    let b_0 = Sha512::new()
-        .chain_update(z_pad)
-        .chain_update(message)
-        .chain_update([0, 64, 0])
-        .chain_update(dst)
-        .chain_update(dst_length)
-        .finalize();
-    let b_1 = Sha512::new().chain_update(b_0).chain_update([1]).chain_update(dst).chain_update(dst_length);
-    b_1.finalize().into()
+/// expand_message_xmd of RFC 9380, section 5.3.1, with SHA-512 and 64 bytes of output: a single block b_1. For many
+/// messages of one use.
+#[derive(Clone)]
+pub struct ExpandMessage {
+    /// Has taken Z_pad.
+    padded: Sha512,
+    /// DST_prime.
+    dst: Vec<u8>,
+}
+
+impl ExpandMessage {
+    /// For the use that `dst` names; one longer than 255 bytes is hashed, as section 5.3.3 says.
+    #[must_use]
+    pub fn new(dst: &[u8]) -> Self {
+        let mut dst = match dst.len() {
+            0..=255 => dst.to_vec(),
+            _ => Sha512::new().chain_update(b"H2C-OVERSIZE-DST-").chain_update(dst).finalize().to_vec(),
+        };
+        // At most 255 by now.
+        dst.push(dst.len() as u8);
+        Self { padded: Sha512::new().chain_update([0; 128]), dst }
+    }
+
+    /// The uniform bytes of a message, which is given in parts.
+    #[must_use]
+    pub fn expand(&self, message: &[&[u8]]) -> [u8; 64] {
+        let mut b_0 = self.padded.clone();
+        message.iter().for_each(|part| b_0.update(part));
+        let b_0 = b_0.chain_update([0, 64, 0]).chain_update(&self.dst).finalize();
+        Sha512::new().chain_update(b_0).chain_update([1]).chain_update(&self.dst).finalize().into()
+    }
 }
 
 #[cfg(test)]

@@ -57,6 +57,12 @@ macro_rules! elements {
                 unsafe { encode_doubles(&self.points, out) }
             }
 
+            /// The encodings.
+            pub(crate) fn encode(&self, out: &mut [[u8; 32]]) {
+                // SAFETY: a kernel exists only where its instructions do.
+                unsafe { encode(&self.points, out) }
+            }
+
             /// The products with one secret scalar, little-endian: 16 bytes, or 32 and below the group order.
             pub(crate) fn multiply(&self, scalar: &[u8]) -> Self {
                 // SAFETY: a kernel exists only where its instructions do.
@@ -172,6 +178,16 @@ macro_rules! elements {
                 for (out, encoded) in out.chunks_mut(LANES).zip(ristretto::encode_doubled(points)) {
                     out.copy_from_slice(&encoded[..out.len()]);
                 }
+            }
+        }
+
+        #[target_feature(enable = $features)]
+        fn encode(points: &[Point], out: &mut [[u8; 32]]) {
+            let (pairs, rest) = points.as_chunks::<2>();
+            let pairs = pairs.iter().flat_map(|pair| ristretto::encode(pair));
+            let encoded = pairs.chain(rest.iter().flat_map(|point| ristretto::encode(&[*point])));
+            for (out, encoded) in out.chunks_mut(LANES).zip(encoded) {
+                out.copy_from_slice(&encoded[..out.len()]);
             }
         }
 

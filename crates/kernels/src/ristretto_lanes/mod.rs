@@ -271,6 +271,11 @@ impl Elements {
         on_level!(&self.0, elements => elements.encode_doubles(out));
     }
 
+    /// The encodings.
+    pub fn encode(&self, out: &mut [[u8; 32]]) {
+        on_level!(&self.0, elements => elements.encode(out));
+    }
+
     /// The products with one secret scalar, little-endian: 16 bytes, or 32 and below the group order.
     pub fn multiply(&self, scalar: &[u8]) -> Self {
         Self(on_level!(&self.0, elements => new elements.multiply(scalar)))

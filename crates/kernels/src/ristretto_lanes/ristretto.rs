@@ -105,6 +105,27 @@ macro_rules! ristretto {
             equal & !s.is_negative()
         }
 
+        /// The encodings: ENCODE of the RFC. A point that has x or y zero stands for the identity, and encodes to zero.
+        #[target_feature(enable = $features)]
+        pub(super) fn encode<const N: usize>(points: &[Point; N]) -> [[[u8; 32]; LANES]; N] {
+            let i = Fe::splat(SQRT_M1);
+            let u1 = points.each_ref().map(|point| point.z.add(&point.y).mul(&point.z.sub(&point.y)));
+            let u2 = points.each_ref().map(|point| point.x.mul(&point.y));
+            let v: [Fe; N] = array::from_fn(|n| u1[n].mul(&u2[n].square()));
+            let roots = sqrt_ratio_m1(&[Fe::small(1); N], &v);
+            array::from_fn(|n| {
+                let (point, (_, inverse_root)) = (&points[n], roots[n]);
+                let (den1, den2) = (inverse_root.mul(&u1[n]), inverse_root.mul(&u2[n]));
+                let z_inv = den1.mul(&den2).mul(&point.t);
+                let rotate = point.t.mul(&z_inv).is_negative();
+                let x = point.y.mul(&i).where_in(rotate, &point.x);
+                let y = point.x.mul(&i).where_in(rotate, &point.y);
+                let den = den1.mul(&Fe::splat(INVSQRT_A_MINUS_D)).where_in(rotate, &den2);
+                let y = y.negate_in(x.mul(&z_inv).is_negative());
+                den.mul(&point.z.sub(&y)).abs().to_bytes()
+            })
+        }
+
         /// The encodings of 2P for each P, which unlike those of P need no square root, only inverses.
         ///
         /// With E = 2XY, F = Z² + dT², G = Y² + X² and H = Z² - dT², the double is (E/F, G/H), T/Z of it is EG / FH,

@@ -8,3 +8,4 @@ pub mod dt10_dl;
 pub mod ope;
 mod proofs;
 mod steps;
+pub mod voprf;

@@ -155,9 +155,8 @@ impl Elements<Ristretto255> for RistrettoElements {
             Form::Portable(points) => {
                 out.iter_mut().zip(points).for_each(|(out, point)| *out = point.compress().to_bytes());
             }
-            // Eight lanes halve faster than the library takes a square root.
             #[cfg(target_arch = "x86_64")]
-            Form::Lanes(_) => self.multiply(&Scalar(Integer::ONE.div_by_2())).encode_doubles(out),
+            Form::Lanes(elements) => elements.encode(out),
         }
     }
 
