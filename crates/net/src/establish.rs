@@ -216,6 +216,35 @@ pub fn gather<R>(
     Ok(met.unwrap_or_default())
 }
 
+/// Listens at `address` and hands each connection of one of the peers to `each`, as soon as its first bytes have come, until
+/// the options' token is cancelled. `first` goes to all. One peer may have several connections at once. The time-out of the
+/// options is that of a connection; nobody's coming is waited for.
+///
+/// # Errors
+/// If it cannot listen; [`NetError`] of a cancelled wait at the end.
+pub fn serve_peers(
+    address: &str,
+    identity: &Identity,
+    peers: &[PublicKey],
+    first: &[u8],
+    options: &Options,
+    rng: &mut dyn CryptoRng,
+    (each, on_event): (&mut dyn FnMut(Connection), &mut dyn FnMut(NetEvent)),
+) -> Result<(), NetError> {
+    let opener = Arc::new(Opener { network: None, options: options.clone(), first: first.to_vec() });
+    let tls = tls::Tls::new(identity, peers)?;
+    let listener = listen::listen(address, Some(&tls), &opener)?;
+    listener.local_addr().into_iter().for_each(|address| on_event(NetEvent::Listening(address)));
+    // Whoever fails may come again, and the others do not suffer.
+    let other = &mut |other| {
+        if let listen::Other::Event(event) = other {
+            on_event(event);
+        }
+        Ok(())
+    };
+    listen::take_all((&listener, address), Some(tls), &opener, (&|| true, POLL), rng, (each, other))
+}
+
 /// As [`establish`], over a network.
 pub(crate) fn establish_shaped(
     address: &Address,

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
+use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use base64::engine::{Engine, general_purpose::URL_SAFE_NO_PAD};
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -138,6 +138,11 @@ impl PublicKey {
         &self.0
     }
 
+    /// Whether this key's holder signed the message (Ed25519, RFC 8032).
+    pub fn has_signed(&self, message: &[u8], signature: &[u8; 64]) -> bool {
+        UnparsedPublicKey::new(&ED25519, &self.0).verify(message, signature).is_ok()
+    }
+
     /// The key in base64, which the text form has behind its prefix.
     pub(crate) fn encoded(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.0)
@@ -254,6 +259,15 @@ impl Identity {
     /// The public half.
     pub fn public_key(&self) -> &PublicKey {
         &self.public
+    }
+
+    /// A signature (Ed25519, RFC 8032). What is signed begins with words for one use, so that it is taken for no other.
+    ///
+    /// # Errors
+    /// If the library refuses the key, which it made or has read.
+    pub fn sign(&self, message: &[u8]) -> Result<[u8; 64], IdentityError> {
+        let pair = Ed25519KeyPair::from_pkcs8(&self.pkcs8).map_err(|_| IdentityError::NotEd25519)?;
+        pair.sign(message).as_ref().try_into().map_err(|_| IdentityError::NotEd25519)
     }
 
     pub(crate) fn pkcs8(&self) -> &[u8] {

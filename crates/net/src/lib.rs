@@ -42,7 +42,7 @@ pub use connection::{Connection, Nonces};
 pub use error::{NetError, Others, RetryReason, StrangerReason};
 pub use establish::{
     Address, Company, ConnectionSecurity, MeetingPlace, NetEvent, PartCall, PartsAddress, VERSION, establish,
-    gather, meet, meet_to_stay,
+    gather, meet, meet_to_stay, serve_peers,
 };
 pub use identity::{Identity, PublicKey};
 pub use options::Options;

@@ -29,7 +29,7 @@ use crate::connection::Connection;
 use crate::error::{NetError, RetryReason, StrangerReason};
 use crate::identity::PublicKey;
 use crate::system::{self, Bell};
-use vesica_channel::{ChannelError, Fault};
+use vesica_channel::ChannelError;
 
 /// Callers that the system holds for us.
 const BACKLOG: i32 = 1024;
@@ -39,8 +39,6 @@ const AT_A_TIME: usize = 32;
 const MOST_WAITING: usize = 16;
 /// How long those who come too late are waited for.
 const LATE: Duration = Duration::from_secs(1);
-/// How often a side that takes connections looks whether they are still wanted.
-const WHILE_PLAYING: Duration = Duration::from_millis(5);
 /// Stack of a visitor's thread.
 const STACK: usize = 512 << 10;
 
@@ -118,33 +116,42 @@ pub(super) fn gather<R>(
     Ok(None)
 }
 
-/// Hands whoever has proven the key, and has sent a first message, to `each`, for as long as they are wanted. All have one
-/// door, so that nobody loses its place when another one comes in.
+/// Hands whoever has proven a key, and has sent a first message, to `each`, for as long as they are wanted. All have one
+/// door, so that nobody loses its place when another one comes in. What else happens there is `other`'s to judge. `wanted` is
+/// asked again after `every`, or earlier.
 pub(super) fn take_all(
     (listener, text): (&TcpListener, &str),
     tls: Option<Tls>,
     opener: &Arc<Opener>,
-    wanted: Wanted<'_>,
+    (wanted, every): (Wanted<'_>, Duration),
     rng: &mut dyn CryptoRng,
-    each: &mut dyn FnMut(Connection),
+    (each, other): (&mut dyn FnMut(Connection), &mut dyn FnMut(Other) -> Result<(), NetError>),
 ) -> Result<(), NetError> {
     let patience = Patience::new(&opener.options);
     let failed = |error: &io::Error| NetError::Bind { address: text.to_owned(), cause: error.to_string() };
     let mut door = Door::new(tls.map(Arc::new), opener.clone()).map_err(|error| failed(&error))?;
     while wanted() {
         patience.cancel.check()?;
-        door.wait(listener, WHILE_PLAYING, &patience)?;
+        door.wait(listener, every, &patience)?;
         door.let_in(listener, rng, &patience)?;
         while let Ok(report) = door.reports.try_recv() {
             match door.judge(report, false) {
                 Ok(Verdict::Partner(channel)) => each(*channel),
-                Ok(Verdict::Other(_) | Verdict::Nobody) => {}
-                Err(error) if error.fault() == Fault::Partner => {}
-                Err(error) => return Err(error),
+                Ok(Verdict::Other(event)) => other(Other::Event(event))?,
+                Ok(Verdict::Nobody) => {}
+                Err(error) => other(Other::Failed(error))?,
             }
         }
     }
     Ok(())
+}
+
+/// What happens at a door for many, beside those who come in.
+pub(super) enum Other {
+    /// Somebody was turned away.
+    Event(NetEvent),
+    /// A visitor's connection failed.
+    Failed(NetError),
 }
 
 /// Those of whom some have come.

@@ -33,6 +33,9 @@ use crate::options::Options;
 /// Between two attempts to take up a run while the other side takes parts.
 const PAUSE: Duration = Duration::from_millis(200);
 
+/// How often a side that takes connections looks whether they are still wanted.
+const WHILE_PLAYING: Duration = Duration::from_millis(5);
+
 type Keys<'a> = Option<(&'a Identity, &'a PublicKey)>;
 
 /// Which connection of a part is wanted, and for how long.
@@ -248,7 +251,12 @@ impl MeetingPlace {
         match &self.place {
             Place::Here(listener, text) => {
                 let opener = opener(call.first, call.options);
-                listen::take_all((listener, text), tls_of(call.keys)?, &opener, call.wanted, rng, each)
+                let wanted = (call.wanted, WHILE_PLAYING);
+                let other = &mut |other| match other {
+                    listen::Other::Failed(error) if error.fault() != Fault::Partner => Err(error),
+                    _ => Ok(()),
+                };
+                listen::take_all((listener, text), tls_of(call.keys)?, &opener, wanted, rng, (each, other))
             }
             Place::There(..) => Ok(()),
         }
