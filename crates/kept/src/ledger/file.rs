@@ -1,0 +1,168 @@
+//! The bytes of a ledger.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use crate::error::LedgerError;
+use crate::system::{keep_private, sync_folder, write_all_at};
+
+const MAGIC: &[u8; 16] = b"vesica ledger 1\n";
+const LINK: usize = 16;
+/// Bytes of a record before its link.
+const CONTENT: usize = 76;
+pub(super) const RECORD: usize = CONTENT + LINK;
+const CONTEXT: &str = "vesica ledger: link v1";
+
+/// One charge.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Record {
+    pub(super) receiver: [u8; 32],
+    /// Seconds since 1970.
+    pub(super) time: u64,
+    pub(super) keys: u32,
+    /// The digest of the query.
+    pub(super) query: [u8; 32],
+}
+
+impl Record {
+    fn encode(&self) -> [u8; CONTENT] {
+        let mut bytes = [0; CONTENT];
+        bytes[..32].copy_from_slice(&self.receiver);
+        bytes[32..40].copy_from_slice(&self.time.to_le_bytes());
+        bytes[40..44].copy_from_slice(&self.keys.to_le_bytes());
+        bytes[44..].copy_from_slice(&self.query);
+        bytes
+    }
+
+    fn decode(bytes: &[u8; CONTENT]) -> Self {
+        let (mut time, mut keys) = ([0; 8], [0; 4]);
+        let (mut receiver, mut query) = ([0; 32], [0; 32]);
+        receiver.copy_from_slice(&bytes[..32]);
+        time.copy_from_slice(&bytes[32..40]);
+        keys.copy_from_slice(&bytes[40..44]);
+        query.copy_from_slice(&bytes[44..]);
+        let (time, keys) = (u64::from_le_bytes(time), u32::from_le_bytes(keys));
+        Record { receiver, time, keys, query }
+    }
+}
+
+/// The links between records.
+pub(super) struct Links {
+    hasher: blake3::Hasher,
+    last: [u8; LINK],
+}
+
+impl Links {
+    pub(super) fn new() -> Self {
+        Links { hasher: blake3::Hasher::new_derive_key(CONTEXT), last: [0; LINK] }
+    }
+
+    /// The bytes of the next record.
+    pub(super) fn seal(&mut self, record: &Record) -> [u8; RECORD] {
+        let content = record.encode();
+        self.last = self.next(&content);
+        let mut bytes = [0; RECORD];
+        bytes[..CONTENT].copy_from_slice(&content);
+        bytes[CONTENT..].copy_from_slice(&self.last);
+        bytes
+    }
+
+    /// The record of these bytes; none if it is not the next one.
+    fn open(&mut self, bytes: &[u8; RECORD]) -> Option<Record> {
+        let (content, link) = bytes.split_first_chunk::<CONTENT>()?;
+        let expected = self.next(content);
+        if link != expected {
+            return None;
+        }
+        self.last = expected;
+        Some(Record::decode(content))
+    }
+
+    fn next(&self, content: &[u8; CONTENT]) -> [u8; LINK] {
+        let mut hasher = self.hasher.clone();
+        hasher.update(&self.last).update(content);
+        hasher.finalize().as_bytes().first_chunk().copied().unwrap_or_default()
+    }
+}
+
+/// A ledger that is locked and read.
+pub(super) struct Opened {
+    pub(super) file: File,
+    pub(super) links: Links,
+    /// Bytes of the magic and of all records.
+    pub(super) length: u64,
+}
+
+/// Opens or begins a ledger and hands its records over in order.
+pub(super) fn open(path: &Path, note: impl FnMut(&Record)) -> Result<Opened, LedgerError> {
+    let reading = |source| LedgerError::Read { path: path.into(), source };
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    let file = keep_private(&mut options).open(path).map_err(reading)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(LedgerError::InUse { path: path.into() }),
+        Err(TryLockError::Error(source)) => return Err(LedgerError::NoLock { path: path.into(), source }),
+    }
+    let found = file.metadata().map_err(reading)?.len();
+    let mut input = BufReader::with_capacity(1 << 16, &file);
+    let mut magic = [0; MAGIC.len()];
+    let there = found.min(MAGIC.len() as u64) as usize;
+    input.read_exact(&mut magic[..there]).map_err(reading)?;
+    if magic[..there] != MAGIC[..there] {
+        return Err(LedgerError::NotALedger { path: path.into() });
+    }
+    let (links, length) = read(&mut input, found, path, note)?;
+    if length != found {
+        // A new file, or what a crash left of a record.
+        let begun = write_all_at(&file, MAGIC, 0).and_then(|()| file.set_len(length));
+        begun.and_then(|()| file.sync_all()).and_then(|()| sync_folder(path)).map_err(reading)?;
+    }
+    Ok(Opened { file, links, length })
+}
+
+/// Reads the records of a file of `found` bytes, and says how many bytes are good.
+fn read(
+    input: &mut impl Read,
+    found: u64,
+    path: &Path,
+    mut note: impl FnMut(&Record),
+) -> Result<(Links, u64), LedgerError> {
+    let reading = |source| LedgerError::Read { path: path.into(), source };
+    let records = found.saturating_sub(MAGIC.len() as u64) / RECORD as u64;
+    let mut links = Links::new();
+    let mut length = MAGIC.len() as u64;
+    for number in 0..records {
+        let mut bytes = [0; RECORD];
+        input.read_exact(&mut bytes).map_err(reading)?;
+        match links.open(&bytes) {
+            Some(record) => note(&record),
+            // A crash can leave the length of a file and not its bytes: the last record, or zeros to the end.
+            None if number + 1 == records || is_zero(&bytes) && rest_is_zero(input).map_err(reading)? => {
+                break;
+            }
+            None => {
+                let to = length + RECORD as u64;
+                return Err(LedgerError::Broken { path: path.into(), record: number, from: length, to });
+            }
+        }
+        length += RECORD as u64;
+    }
+    Ok((links, length))
+}
+
+fn rest_is_zero(input: &mut impl Read) -> io::Result<bool> {
+    let mut bytes = [0; 4096];
+    loop {
+        match input.read(&mut bytes)? {
+            0 => return Ok(true),
+            count if !is_zero(&bytes[..count]) => return Ok(false),
+            _ => {}
+        }
+    }
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+}
