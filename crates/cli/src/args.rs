@@ -8,12 +8,14 @@ use vesica::table::{KeySpec, MatchRule, MatchRules, PairRule, PairSpec};
 
 mod bench;
 mod common;
+mod kept;
 mod options;
 mod plan;
 mod text;
 
 pub(crate) use bench::{Bench, BenchCommand, BenchOnce, BenchParty};
 pub(crate) use common::{Common, Records};
+pub(crate) use kept::{Lookup, Publish, Serve};
 pub(crate) use options::GET_EXHIBITS;
 use options::{Chosen, Help, names};
 pub(crate) use plan::Plan;
@@ -91,6 +93,12 @@ pub(crate) enum Command {
     Relay(Relay),
     /// Run the real protocol between two tables on this machine
     Local(Box<Local>),
+    /// Publish a set that others look keys up in: once, then each night what has changed
+    Publish(Box<Publish>),
+    /// Answer look-ups in a published set, within budgets
+    Serve(Box<Serve>),
+    /// Find the rows of my table whose keys are in a published set
+    Lookup(Box<Lookup>),
     /// List the protocols: paper, security, who learns what, bytes
     Protocols(Protocols),
     /// Show what a run would take: protocol, traffic, memory and time, and the alternatives

@@ -14,6 +14,7 @@ mod documents;
 mod events;
 mod figures;
 mod inspect;
+mod kept;
 mod keygen;
 mod outbox;
 mod plan;
@@ -86,6 +87,9 @@ fn run(cli: Cli) -> u8 {
             | Command::Assist(_)
             | Command::Relay(_)
             | Command::Local(_)
+            | Command::Publish(_)
+            | Command::Serve(_)
+            | Command::Lookup(_)
     );
     if secret {
         system::guard_memory();
@@ -101,6 +105,9 @@ fn run(cli: Cli) -> u8 {
         Command::Assist(args) => run::assist(&args),
         Command::Relay(args) => relay::run(&args),
         Command::Local(args) => run::local(*args),
+        Command::Publish(args) => kept::publish(&args),
+        Command::Serve(args) => kept::serve(&args),
+        Command::Lookup(args) => kept::lookup(*args),
         Command::Protocols(args) => documents::protocols(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Bench(args) => bench::run(&args),

@@ -212,7 +212,7 @@ fn protected(input: Option<&PathBuf>, partner: &PartnerOptions) -> Vec<PathBuf> 
 
 /// Runs `play` with what every run has: a screen, events, signals, a deadline, randomness, a report. Nothing may replace a
 /// file of `protected`. `caution` is for the screen.
-fn run(
+pub(crate) fn run(
     command: &'static str,
     (settings, records): (&Settings, &Records),
     (output, caution): (Option<&Path>, Option<&str>),

@@ -6,16 +6,19 @@
 
 pub mod assist;
 pub mod inspect;
+pub mod kept;
 pub mod local;
 mod on_disk;
 pub mod output_paths;
+mod queue;
 pub mod relay;
 mod run;
 pub mod sets;
 
+pub(crate) use crate::session::local_state::padded as padded_size;
 pub use crate::session::partner::Partner;
 pub use crate::words::ended::{Ended, RunResult};
 pub use crate::words::report::OnEvent;
 pub use crate::words::tables::{Batches, Destination, Source, TableArgs};
 pub use run::Job;
-pub(crate) use run::{Set, converse};
+pub(crate) use run::{Set, alone, converse, deliver, open, output_of, read};

@@ -21,7 +21,7 @@ mod wire;
 
 use std::io;
 
-use vesica_kept::{Chain, KeptError, LedgerError, Verify};
+use vesica_kept::{Chain, Epoch, KeptError, LedgerError, Verify};
 use vesica_net::PublicKey;
 use vesica_protocols::public_key::voprf;
 use vesica_text::text;
@@ -55,18 +55,11 @@ fn public_key(chain: &Chain) -> Result<voprf::PublicKey, Error> {
     })
 }
 
-/// What a report says of the chain.
-fn report_of(chain: &Chain) -> KeptReport {
-    let epoch = &chain.head().epoch;
-    KeptReport {
-        epoch: epoch.number,
-        key_number: epoch.key_number,
-        digest: blake3::Hash::from_bytes(*chain.digest()).to_hex().to_string(),
-        keys: epoch.keys,
-        added: None,
-        removed: None,
-        asked: None,
-    }
+/// What a report says of an epoch.
+fn report_of(epoch: &Epoch, digest: &[u8; 32]) -> KeptReport {
+    let digest = blake3::Hash::from_bytes(*digest).to_hex().to_string();
+    let Epoch { number, key_number, keys, added, removed, .. } = *epoch;
+    KeptReport { epoch: number, key_number, digest, keys, added, removed, asked: None }
 }
 
 impl Error {
@@ -82,7 +75,10 @@ impl Error {
         };
         match error {
             KeptError::Write { source, .. } => of_system(source, || {
-                of(Kind::Output, "make room there, or name another place with `[output]`; nothing is left there")
+                of(
+                    Kind::Output,
+                    "make room there, or name another place with `[output]`; nothing is left there",
+                )
             }),
             KeptError::Read { source, .. } => of_system(source, || {
                 of(Kind::Input, "check the path; a set is a file, or a folder with files that end in `.vset`")
@@ -117,7 +113,10 @@ impl Error {
                 of(Kind::Usage, "end the other `vesica serve`, or give each a ledger of its own")
             }
             LedgerError::Read { source, .. } | LedgerError::Write { source, .. } => of_system(source, || {
-                of(Kind::Output, "name a file in a folder that you may write to with `[ledger]`; nothing was answered")
+                of(
+                    Kind::Output,
+                    "name a file in a folder that you may write to with `[ledger]`; nothing was answered",
+                )
             }),
             LedgerError::NoLock { .. } => {
                 of(Kind::Usage, "name a file on a disk of this machine: the system cannot lock this one")

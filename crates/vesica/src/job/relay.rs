@@ -3,7 +3,6 @@
 //! A log of a relay holds 8 characters of keys and labels. Neither strangers nor a key on the list can fill the disk with
 //! it. No party waits for whoever reads it.
 
-mod queue;
 mod told;
 
 use std::path::Path;
@@ -18,12 +17,12 @@ use vesica_net::{Address, Identity, PublicKey, StrangerReason};
 use vesica_table::shown_path;
 use vesica_text::text;
 
+use crate::job::queue::Queue;
 use crate::session::partner::{PRIVATE, is_private, named_key};
 use crate::session::strangers::{Dropped, Strangers};
 use crate::words::error::{Error, RunPhase};
 use crate::words::report::json_line;
 use crate::words::system::read_small;
-use queue::Queue;
 use told::{Telling, Told};
 
 /// The most bytes that a list of keys may have: more than ten thousand keys.
@@ -159,7 +158,7 @@ impl RelayJob {
         address.check().map_err(|error| Error::net(RunPhase::Prepare, &error))?;
         let mut keys = Vec::new();
         for argument in allow {
-            keys.extend(allowed(argument)?);
+            keys.extend(allowed(argument, ASK)?);
         }
         keys.sort_unstable();
         keys.dedup();
@@ -181,7 +180,8 @@ impl RelayJob {
         rng: &mut dyn CryptoRng,
         on_notice: impl FnMut(&RelayNotice) + Send + 'static,
     ) -> Result<(), Error> {
-        let queue = Queue::start(on_notice)
+        let left_out = |events| RelayNotice::LeftOut { key: None, events };
+        let queue = Queue::start("vesica-relay-log", on_notice, left_out)
             .map_err(|error| Error::resources(RunPhase::Prepare, "cannot start a thread", &error))?;
         let on_notice = |notice| queue.put(notice);
         let log = Log { own: *self.identity.public_key(), limits: Mutex::default(), on_notice: &on_notice };
@@ -288,16 +288,16 @@ fn key_of(event: &RelayEvent) -> Option<PublicKey> {
 }
 
 /// A key, or the keys of a file: one a line; empty lines and those that begin with `#` do not count.
-fn allowed(argument: &str) -> Result<Vec<PublicKey>, Error> {
+pub(super) fn allowed(argument: &str, ask: &'static str) -> Result<Vec<PublicKey>, Error> {
     let Some(path) = argument.strip_prefix('@') else {
-        return named_key("allow", argument, ASK).map(|key| vec![key]);
+        return named_key("allow", argument, ask).map(|key| vec![key]);
     };
     let shown = shown_path(Path::new(path));
-    let wrong = |message: String| Error::usage(text!("`[allow @{}]`: {}", &shown, message), ASK);
+    let wrong = |message: String| Error::usage(text!("`[allow @{}]`: {}", &shown, message), ask);
     let text = read_small(path, LIST).map_err(wrong)?;
     if text.contains(PRIVATE) || is_private(Path::new(path)) {
         // With the words that the option's other form has.
-        return named_key("allow", argument, ASK).map(|key| vec![key]);
+        return named_key("allow", argument, ask).map(|key| vec![key]);
     }
     let lines = text.lines().map(str::trim).enumerate();
     let keys = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
 use vesica_encode::items::{Items, Matches, OnDuplicates};
-use vesica_net::Options;
+use vesica_net::{Options, PublicKey};
 use vesica_protocols::{Outcome, Role};
 use vesica_table::{
     self as table, Address, Dialect, Format, Input, InputDigest, MatchRules, Output, Packing, Request,
@@ -109,7 +109,7 @@ impl Job {
     ) -> Result<RunResult, Error> {
         let terms = prepare(self.role, &self.settings, &[self.table.keys.agreed()], &local)?;
         self.check_keys()?;
-        let file = self.output()?;
+        let mut file = self.output()?;
         let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
         // The sender needs no variants, if the receiver has all.
         let keys = match self.role {
@@ -137,41 +137,17 @@ impl Job {
         let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
         let met = connect(reporter, &session::greeting(&terms), &options, rng)?;
         // 3. Terms and sizes; the protocol, and its confirmation by both sides.
-        let mut found = converse(&settings, &terms, set, met, local, reporter, rng)?;
+        let found = converse(&settings, &terms, set, met, local, reporter, rng)?;
         // 4. The result.
-        let failed = |error| Error::table(RunPhase::Write, &error);
-        let cancelled = || reporter.cancel.is_cancelled();
-        if let Some(answer) = &found.answer {
-            let Some(file) = file else { return Ok(found) };
+        if let (Some(answer), Some(file)) = (&found.answer, file.take()) {
             reporter.enter(RunPhase::Write, 0);
             let (row, format) = (answer.row(), file.row_format(table.format()));
-            file.commit(&cancelled, |out| table::write_row(format, &row, out)).map_err(failed)?;
+            let cancelled = || reporter.cancel.is_cancelled();
+            let written = file.commit(&cancelled, |out| table::write_row(format, &row, out));
+            written.map_err(|error| Error::table(RunPhase::Write, &error))?;
             return Ok(found);
         }
-        let rows = match (&found.matches, &found.selected) {
-            (Some(matches), _) => RowSet::from(matches),
-            (None, Some(rows)) => RowSet::from(rows),
-            (None, None) => return Ok(found),
-        };
-        let keys_of_row = table.keys_of_row();
-        // A caller that takes numbers of rows takes the payload too.
-        let to_caller = file.is_none() && output == Destination::RowNumbers;
-        let payload = if to_caller { None } else { found.payload.take() };
-        let table = table.with_numbers(found.numbers.clone()).with_payload(payload);
-        let on_progress = &mut |progress| reporter.bytes(progress);
-        match (file, output) {
-            (Some(file), _) => {
-                reporter.enter(RunPhase::Write, 0);
-                unnamed(&table).into_iter().for_each(|message| reporter.notice(message));
-                file.commit(&cancelled, |out| table.select(rows, out, on_progress)).map_err(failed)?;
-            }
-            (None, Destination::Batches) => {
-                reporter.enter(RunPhase::Write, 0);
-                found.batches = Some(Batches::select(&table, rows, on_progress).map_err(failed)?);
-            }
-            _ => {}
-        }
-        Ok(found.by_rows(keys_of_row))
+        deliver(found, table, (output, file), reporter)
     }
 
     /// Refuses several keys a row where a result would count such a row several times.
@@ -202,14 +178,73 @@ impl Job {
             let remedy = "leave out `[output]`, or {agree with the partner on} `[learns both]`";
             return Err(Error::usage(message, remedy));
         }
-        let protected = Protected::of(self.table.protected.iter().chain(self.table.input.path()))?;
-        let file = self.table.output.path().map(|path| protected.output_at(path)).transpose()?;
-        if self.settings.result.result == ResultChoice::Rows {
-            let spool = file.as_ref().map_or(Ok(()), Output::check_spool);
-            spool.map_err(|error| Error::table(RunPhase::Prepare, &error))?;
-        }
-        Ok(file)
+        output_of(&self.table, self.settings.result.result == ResultChoice::Rows)
     }
+}
+
+/// The output of a table, checked, if it is a file: for rows, or for another result.
+pub(crate) fn output_of(table: &TableArgs, rows: bool) -> Result<Option<Output>, Error> {
+    let protected = Protected::of(table.protected.iter().chain(table.input.path()))?;
+    let file = table.output.path().map(|path| protected.output_at(path)).transpose()?;
+    if rows {
+        let spool = file.as_ref().map_or(Ok(()), Output::check_spool);
+        spool.map_err(|error| Error::table(RunPhase::Prepare, &error))?;
+    }
+    Ok(file)
+}
+
+/// Writes the rows that were found, or hands them to the caller.
+pub(crate) fn deliver(
+    mut found: RunResult,
+    table: Table,
+    (output, file): (Destination, Option<Output>),
+    reporter: &Reporter<'_>,
+) -> Result<RunResult, Error> {
+    let failed = |error| Error::table(RunPhase::Write, &error);
+    let cancelled = || reporter.cancel.is_cancelled();
+    let rows = match (&found.matches, &found.selected) {
+        (Some(matches), _) => RowSet::from(matches),
+        (None, Some(rows)) => RowSet::from(rows),
+        (None, None) => return Ok(found),
+    };
+    let keys_of_row = table.keys_of_row();
+    // A caller that takes numbers of rows takes the payload too.
+    let to_caller = file.is_none() && output == Destination::RowNumbers;
+    let payload = if to_caller { None } else { found.payload.take() };
+    let table = table.with_numbers(found.numbers.clone()).with_payload(payload);
+    let on_progress = &mut |progress| reporter.bytes(progress);
+    match (file, output) {
+        (Some(file), _) => {
+            reporter.enter(RunPhase::Write, 0);
+            unnamed(&table).into_iter().for_each(|message| reporter.notice(message));
+            file.commit(&cancelled, |out| table.select(rows, out, on_progress)).map_err(failed)?;
+        }
+        (None, Destination::Batches) => {
+            reporter.enter(RunPhase::Write, 0);
+            found.batches = Some(Batches::select(&table, rows, on_progress).map_err(failed)?);
+        }
+        _ => {}
+    }
+    Ok(found.by_rows(keys_of_row))
+}
+
+/// A job of one side: with a deadline, a report, and the events of its beginning and its end.
+pub(crate) fn alone(
+    role: Role,
+    settings: &Settings,
+    my_key: Option<PublicKey>,
+    cancel: &CancelToken,
+    on_event: OnEvent<'_>,
+    steps: impl FnOnce(&Reporter<'_>) -> Result<RunResult, Error>,
+) -> Ended {
+    let deadline = match Deadline::start(settings.deadline, cancel) {
+        Ok(deadline) => deadline,
+        Err(error) => return Reporter::new(role, settings, cancel, on_event).end(Err(error)),
+    };
+    let reporter = Reporter::new(role, settings, deadline.cancel(), on_event).with_key(my_key);
+    on_event(&Event::Started { role: role.name() });
+    let result = steps(&reporter);
+    reporter.end(result.map_err(|error| deadline.explain(error)))
 }
 
 /// The conversation with the partner, from terms, which the channel has sent, to confirmation. Result and numbers are mine,
@@ -325,7 +360,7 @@ pub(crate) enum Set {
 
 impl Set {
     /// The size that the partner sees.
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Set::InMemory(items, _) => items.len(),
             Set::OnDisk(set) => set.items as usize,
@@ -351,7 +386,7 @@ impl Set {
 
 /// Opens the input and checks that its rows can leave in the wanted form, if the result is `rows`: nothing of that may be
 /// learnt only when the partner has its result.
-fn open(
+pub(crate) fn open(
     input: Source,
     dialect: Dialect,
     (output, file, rows): (&Destination, Option<&Output>, bool),
@@ -381,7 +416,7 @@ fn open(
     Ok(input)
 }
 
-fn read(
+pub(crate) fn read(
     (input, name): (Input, Option<&Path>),
     keys: MatchRules,
     (role, settings, budget): (Role, &Settings, Option<u64>),

@@ -366,6 +366,27 @@ impl SpooledKeys {
     pub(crate) fn plan(&self) -> MemoryPlan {
         self.plan
     }
+
+    /// The file of the buckets, for others.
+    pub(crate) fn spill(&self) -> &Spill {
+        &self.spill
+    }
+
+    /// Hands over the digests of each bucket, repeated ones too. They have 32 bytes.
+    pub(crate) fn each_bucket(
+        &self,
+        mut take: impl FnMut(Vec<[u8; 32]>) -> Result<(), SpoolError>,
+    ) -> Result<(), SpoolError> {
+        for bucket in &self.buckets {
+            let mut digests = Vec::with_capacity(bucket.records() as usize);
+            each_record(bucket, self.width, |digest, _| {
+                digests.extend(digest.first_chunk::<32>().copied());
+                Ok(())
+            })?;
+            take(digests)?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

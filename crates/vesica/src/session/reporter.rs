@@ -27,7 +27,8 @@ use crate::words::error::{Error, RunPhase};
 use crate::words::memory::Bytes as Amount;
 use crate::words::parts::Parts;
 use crate::words::report::{
-    self, Bytes, Event, InputReport, Keys, MatchCounts, OnEvent, PhaseLog, Report, Transcript, Versions,
+    self, Bytes, Event, InputReport, KeptReport, Keys, MatchCounts, OnEvent, PhaseLog, Report, Transcript,
+    Versions,
 };
 use crate::words::resources;
 use crate::words::results::{Answer, ResultReport};
@@ -121,6 +122,7 @@ impl<'a> Reporter<'a> {
             base_ots: None,
             parts: None,
             spill: None,
+            kept: None,
             error: None,
             versions: Versions { vesica: env!("CARGO_PKG_VERSION"), wire: vesica_net::VERSION },
         };
@@ -464,6 +466,16 @@ impl<'a> Reporter<'a> {
     /// The run failed, and the kept base OTs that it used were removed.
     pub(crate) fn forgot_base_ots(&self) {
         self.notice("the kept base OTs were removed, since the run failed; the next run makes new ones");
+    }
+
+    /// The protocol is this one, whatever the partner says.
+    pub(crate) fn of_protocol(&self, name: &'static str) {
+        self.state().report.protocol = Some(name);
+    }
+
+    /// The kept set of the job.
+    pub(crate) fn kept(&self, kept: KeptReport) {
+        self.state().report.kept = Some(kept);
     }
 
     /// Both sides have confirmed the run.

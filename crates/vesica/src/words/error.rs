@@ -142,6 +142,12 @@ pub enum RunPhase {
     Protocol(Phase),
     /// Both sides confirm that they saw the same run.
     Confirm,
+    /// The values of a set's keys are computed.
+    Publish,
+    /// Files of a set are fetched.
+    Fetch,
+    /// A kept set's sender is asked.
+    Lookup,
     /// The matching rows are copied.
     Write,
 }
@@ -161,6 +167,9 @@ impl RunPhase {
             RunPhase::Parts => ("parts", "playing the parts of the run"),
             RunPhase::Protocol(phase) => phase.told(),
             RunPhase::Confirm => ("confirm", "confirming the run with the partner"),
+            RunPhase::Publish => ("publish", "computing the values of the keys"),
+            RunPhase::Fetch => ("fetch", "fetching the set's files"),
+            RunPhase::Lookup => ("lookup", "asking the sender"),
             RunPhase::Write => ("write", "writing the matching rows"),
         }
     }

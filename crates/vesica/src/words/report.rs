@@ -86,6 +86,9 @@ pub struct Report {
     pub parts: Option<PartsReport>,
     /// The temporary files of a run whose keys did not fit into its `--memory`.
     pub spill: Option<SpillReport>,
+    /// The kept set that was published or asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptReport>,
     /// Why it failed, if it did.
     pub error: Option<Error>,
     /// Versions of program and wire.
@@ -116,6 +119,26 @@ pub struct SpillReport {
     pub bytes_read: u64,
     /// What chose their directory: `named`, `TMPDIR` or `/var/tmp`.
     pub dir_kind: &'static str,
+}
+
+/// A kept set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KeptReport {
+    /// The number of its newest epoch.
+    pub epoch: u64,
+    /// The number of the OPRF's key.
+    pub key_number: u32,
+    /// The digest of the epoch, in hexadecimal.
+    pub digest: String,
+    /// Keys in the set, padding included.
+    pub keys: u64,
+    /// Values that came with the epoch's file, padding included.
+    pub added: u64,
+    /// Values that went.
+    pub removed: u64,
+    /// Keys that were asked for, padding included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked: Option<u64>,
 }
 
 /// The public keys of the two sides, as `vesica keygen` prints them.

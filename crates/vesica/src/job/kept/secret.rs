@@ -21,7 +21,9 @@ const LIMIT: u64 = 4096;
 /// The key in that file.
 pub(super) fn load(path: &Path) -> Result<SecretKey, Error> {
     let bytes = private_file::read(path, LIMIT, Readers::Group).map_err(|error| match error {
-        PrivateFileError::Exposed { .. } => refused(path, &error.to_string(), "let only its owner read it (`chmod 600`)"),
+        PrivateFileError::Exposed { .. } => {
+            refused(path, &error.to_string(), "let only its owner read it (`chmod 600`)")
+        }
         error => refused(path, &error.to_string(), "name the file that `vesica publish` made"),
     })?;
     let none = || refused(path, "it holds no key of a set", "name the file that `vesica publish` made");

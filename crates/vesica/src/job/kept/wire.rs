@@ -17,7 +17,8 @@
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_channel::{Channel, ChannelError};
 
-const SERVER: &[u8; 8] = b"vesica S";
+/// What a server says at its door; the rest of its hello follows.
+pub(super) const SERVER: &[u8; 8] = b"vesica S";
 const RECEIVER: &[u8; 8] = b"vesica Q";
 
 /// Bytes of the server's first message.
@@ -45,9 +46,10 @@ pub(super) struct ServerHello {
 }
 
 impl ServerHello {
+    /// The rest, behind [`SERVER`].
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut writer = Writer::new();
-        writer.fixed(SERVER).fixed(&self.public_key).u32(self.key_number).u64(self.epoch);
+        writer.fixed(&self.public_key).u32(self.key_number).u64(self.epoch);
         writer.fixed(&self.digest).u32(self.most_keys).u64(self.most_a_day);
         writer.into_vec()
     }
@@ -113,7 +115,12 @@ impl ReceiverHello {
 }
 
 /// Sends a refusal, and ends in order.
-pub(super) fn refuse(channel: &mut dyn Channel, reason: u8, left: u64, renews: u64) -> Result<(), ChannelError> {
+pub(super) fn refuse(
+    channel: &mut dyn Channel,
+    reason: u8,
+    left: u64,
+    renews: u64,
+) -> Result<(), ChannelError> {
     let mut writer = Writer::new();
     writer.u8(reason).u64(left).u64(renews);
     channel.send(&writer.into_vec())?;
@@ -155,7 +162,8 @@ mod tests {
             most_keys: 5,
             most_a_day: 6,
         };
-        let bytes: [u8; SERVER_HELLO] = server.encode().try_into().unwrap();
+        let bytes = [&SERVER[..], &server.encode()].concat();
+        let bytes: [u8; SERVER_HELLO] = bytes.try_into().unwrap();
         assert_eq!(ServerHello::decode(&bytes), Some(server));
         for want in [Want::Query, Want::Rest, Want::Files] {
             let receiver = ReceiverHello { want, digest: [7; 32], keys: 8 };

@@ -1,4 +1,4 @@
-//! What a relay tells, on its way to whoever reads it: a reader that stops holds up nobody but itself.
+//! What a relay or a server tells, on its way to whoever reads it: a reader that stops holds up nobody but itself.
 
 use std::io;
 use std::sync::Arc;
@@ -7,30 +7,32 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::RelayNotice;
-
 /// Notices that may wait for the reader.
 const ROOM: usize = 1 << 12;
 /// How long the reader has for what is left when the relay ends.
 const LAST: Duration = Duration::from_secs(2);
 
-pub(super) struct Queue {
-    sender: SyncSender<RelayNotice>,
+pub(super) struct Queue<N> {
+    sender: SyncSender<N>,
     left_out: Arc<AtomicU64>,
     /// It tells.
     thread: JoinHandle<()>,
 }
 
-impl Queue {
-    /// Hands each notice to `tell`, on a thread of its own.
-    pub(super) fn start(mut tell: impl FnMut(&RelayNotice) + Send + 'static) -> io::Result<Self> {
+impl<N: Send + 'static> Queue<N> {
+    /// Hands each notice to `tell`, on a thread of that name. `left_out` is the notice of so many that it did not take.
+    pub(super) fn start(
+        name: &str,
+        mut tell: impl FnMut(&N) + Send + 'static,
+        left_out: fn(u64) -> N,
+    ) -> io::Result<Self> {
         let (sender, notices) = sync_channel(ROOM);
-        let left_out = Arc::<AtomicU64>::default();
-        let missing = left_out.clone();
+        let counted = Arc::<AtomicU64>::default();
+        let missing = counted.clone();
         let body = move || {
-            let tell_missing = |tell: &mut dyn FnMut(&RelayNotice)| match missing.swap(0, Relaxed) {
+            let tell_missing = |tell: &mut dyn FnMut(&N)| match missing.swap(0, Relaxed) {
                 0 => {}
-                events => tell(&RelayNotice::LeftOut { key: None, events }),
+                events => tell(&left_out(events)),
             };
             while let Ok(notice) = notices.recv() {
                 tell(&notice);
@@ -38,12 +40,12 @@ impl Queue {
             }
             tell_missing(&mut tell);
         };
-        let thread = thread::Builder::new().name("vesica-relay-log".into()).spawn(body)?;
-        Ok(Self { sender, left_out, thread })
+        let thread = thread::Builder::new().name(name.into()).spawn(body)?;
+        Ok(Self { sender, left_out: counted, thread })
     }
 
     /// Never waits.
-    pub(super) fn put(&self, notice: RelayNotice) {
+    pub(super) fn put(&self, notice: N) {
         if self.sender.try_send(notice).is_err() {
             self.left_out.fetch_add(1, Relaxed);
         }

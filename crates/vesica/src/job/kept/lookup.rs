@@ -1,0 +1,248 @@
+//! `lookup`: rows of a table whose keys are in a sender's kept set.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use rand_core::CryptoRng;
+use vesica_channel::{CancelToken, Channel};
+use vesica_encode::items::Items;
+use vesica_kept::{Chain, Found, cut, open_label};
+use vesica_net::PublicKey;
+use vesica_protocols::Role;
+use vesica_protocols::public_key::voprf::Output;
+use vesica_table::{PayloadRows, shown_path};
+use vesica_text::text;
+
+use super::ask::{self, ask};
+use super::wire::{ReceiverHello, Want, recv_u64};
+use super::{open_chain, report_of};
+use crate::job::{self, OnEvent, Set};
+use crate::session::partner::Partner;
+use crate::session::reporter::Reporter;
+use crate::words::ended::{Ended, RunResult};
+use crate::words::error::{Error, Kind, RunPhase, Side};
+use crate::words::report::KeptReport;
+use crate::words::settings::Settings;
+use crate::words::tables::TableArgs;
+
+/// Bytes of a file that are taken at a time.
+const PIECE: usize = 1 << 16;
+
+/// Bytes of a fetched file for each of `--max-peer-rows`: a value, its label, its part of the index.
+const MOST_BYTES_A_KEY: u64 = 128;
+
+/// A look-up of a table's keys.
+pub struct LookupJob {
+    /// My table, and where the matching rows go.
+    pub table: TableArgs,
+    /// The files of the set, in any order; a folder stands for those in it.
+    pub set: Vec<PathBuf>,
+    /// Whether newer files are fetched first, into the folder that is the set.
+    pub fetch: bool,
+    /// Everything else that a user chooses.
+    pub settings: Settings,
+}
+
+impl LookupJob {
+    /// Asks the sender, and gives the rows.
+    pub fn run(
+        self,
+        partner: &Partner,
+        cancel: &CancelToken,
+        rng: &mut dyn CryptoRng,
+        on_event: OnEvent<'_>,
+    ) -> Ended {
+        let settings = self.settings.clone();
+        job::alone(Role::Receiver, &settings, partner.my_key(), cancel, on_event, |reporter| {
+            reporter.of_protocol(super::PROTOCOL);
+            self.steps(&settings, partner, reporter, rng)
+        })
+    }
+
+    /// The end of a look-up that could not begin, for a reason that the caller found.
+    pub fn refuse(settings: &Settings, error: Error, on_event: OnEvent<'_>) -> Ended {
+        job::alone(Role::Receiver, settings, None, &CancelToken::new(), on_event, |_| Err(error))
+    }
+
+    fn steps(
+        self,
+        settings: &Settings,
+        partner: &Partner,
+        reporter: &Reporter<'_>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<RunResult, Error> {
+        partner.address.check().map_err(|error| Error::net(RunPhase::Prepare, &error))?;
+        let Some((_, sender)) = &partner.keys else {
+            let message = "a look-up needs a sender whose key is known: it is what the set is signed with";
+            return Err(Error::usage(message, "give `[peer]`, the sender's public key"));
+        };
+        self.table.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
+        let LookupJob { table, set, fetch, .. } = self;
+        let file = job::output_of(&table, true)?;
+        if fetch {
+            fetch_into(&set, *sender, partner, settings, reporter, rng)?;
+        }
+        let chain = open_chain(&set, *sender)?;
+        let epoch = &chain.head().epoch;
+        let agreed = table.keys.agreed();
+        if epoch.terms != agreed {
+            let message =
+                text!("the set's keys are by {}, and this table's by {}", epoch.terms.clone(), agreed);
+            let remedy =
+                "give as many `[key COLUMN:RULE]`, or `[match]`, with the set's rules in their order";
+            return Err(Error::usage(message, remedy));
+        }
+        let TableArgs { input, keys, dialect, output, .. } = table;
+        let keys = keys.with_variants().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
+        reporter.enter(RunPhase::Read, 0);
+        let path = input.path().cloned();
+        let input = job::open(input, dialect, (&output, file.as_ref(), true), reporter)?;
+        reporter.room(file.as_ref(), path.as_ref().map(|_| input.length()));
+        let read = (input, path.as_deref());
+        let (table, set) = job::read(read, keys, (Role::Receiver, settings, None), reporter, rng)?;
+        table.check_added(&epoch.columns, false).map_err(|error| Error::table(RunPhase::Read, &error))?;
+        let items = match set {
+            Set::InMemory(items, _) => items,
+            Set::OnDisk(_) => {
+                return Err(Error::usage("a look-up has its keys in memory", "leave out `[memory]`"));
+            }
+        };
+        if items.len() > epoch.most_keys_a_query as usize {
+            let message = text!(
+                "the table has {} keys, and the set takes {} in a query",
+                items.len(),
+                epoch.most_keys_a_query
+            );
+            return Err(Error::usage(message, "ask for fewer keys at a time"));
+        }
+        let outputs = ask(partner, &chain, &items, settings, reporter, rng)?;
+        let found = found(&chain, &items, &outputs)?;
+        reporter.found(&found, true);
+        let asked = Some(items.len() as u64);
+        reporter.kept(KeptReport { asked, ..report_of(&chain.head().epoch, chain.digest()) });
+        job::deliver(found, table, (output, file), reporter)
+    }
+}
+
+/// The items whose outputs are in the set, with the labels that they open.
+fn found(chain: &Chain, items: &Items, outputs: &[Output]) -> Result<RunResult, Error> {
+    let epoch = &chain.head().epoch;
+    let values: Vec<u128> = outputs.iter().map(|output| cut(output, epoch.width.into())).collect();
+    let found = chain.find(&values).map_err(|error| Error::kept(RunPhase::Lookup, &error))?;
+    let present = || found.iter().enumerate().filter(|(_, found)| **found != Found::Absent);
+    let matches = items.matches(present().map(|(item, _)| item));
+    if epoch.label_bytes == 0 {
+        return Ok(RunResult { matches: Some(matches), ..RunResult::default() });
+    }
+    // A block for each item, and the block of each row.
+    let (mut blocks, mut of_row, mut width) = (Vec::new(), Vec::new(), 1);
+    for (number, (item, found)) in present().enumerate() {
+        let Found::Present { epoch: number_of_epoch, label } = found else { continue };
+        let opened = open_label(label, &outputs[item], *number_of_epoch, &epoch.public_key);
+        // A value that is another key's by chance has a probability of 2^-40 in a query.
+        let opened = opened.map_err(|error| Error {
+            side: Side::Partner,
+            phase: RunPhase::Lookup,
+            kind: Kind::Protocol,
+            message: text!("the set has a label that does not open: {}", error.to_string()),
+            remedy: "ask {the partner} to publish the set anew".into(),
+        })?;
+        width = opened.len().max(1);
+        blocks.extend(opened);
+        of_row.extend(items.rows_of(item).map(|row| (row, number as u32)));
+    }
+    of_row.sort_unstable();
+    let of_row = of_row.into_iter().map(|(_, block)| block).collect();
+    let payload = PayloadRows::new(epoch.columns.clone(), width, blocks, of_row);
+    Ok(RunResult { matches: Some(matches), payload, ..RunResult::default() })
+}
+
+/// Fetches the files that are newer than those in the folder.
+fn fetch_into(
+    set: &[PathBuf],
+    sender: PublicKey,
+    partner: &Partner,
+    settings: &Settings,
+    reporter: &Reporter<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<(), Error> {
+    let [folder] = set else {
+        return Err(Error::usage("`[fetch]` needs one folder for the files", "name a folder with `[set]`"));
+    };
+    if folder.exists() && !folder.is_dir() {
+        return Err(Error::usage(
+            "`[fetch]` needs a folder for the files, and `[set]` is none",
+            "name a folder with `[set]`",
+        ));
+    }
+    let unwritten = |error: std::io::Error| Error {
+        kind: Kind::Output,
+        ..Error::usage(
+            text!("{}: {}", shown_path(folder), error.to_string()),
+            "name a folder that you may write to",
+        )
+    };
+    fs::create_dir_all(folder).map_err(unwritten)?;
+    // A folder without files is as good as one that is yet to be.
+    let has_files = fs::read_dir(folder)
+        .map_err(unwritten)?
+        .any(|file| file.is_ok_and(|file| file.path().extension().is_some_and(|ending| ending == "vset")));
+    let digest = if has_files { *open_chain(set, sender)?.digest() } else { [0; 32] };
+    let hello = ReceiverHello { want: Want::Files, digest, keys: 0 };
+    let (mut channel, server) = ask::meet(partner, &hello, settings, reporter, rng)?;
+    if server.digest == digest {
+        return Ok(());
+    }
+    reporter.enter(RunPhase::Fetch, 0);
+    let files = ask::recv_files(&mut channel)?;
+    let broken = |error| Error::channel(RunPhase::Fetch, &error);
+    let most = settings.limits.max_peer_rows.saturating_mul(MOST_BYTES_A_KEY).saturating_add(1 << 20);
+    for _ in 0..files {
+        // Under a name of its own until it is whole and signed.
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(unwritten)?;
+        let mut left = recv_u64(&mut channel).map_err(broken)?;
+        if left > most {
+            return Err(too_long(left));
+        }
+        let mut piece = vec![0; PIECE];
+        while left > 0 {
+            let part = &mut piece[..PIECE.min(usize::try_from(left).unwrap_or(PIECE))];
+            channel.recv_exact(part).map_err(broken)?;
+            file.write_all(part).map_err(unwritten)?;
+            left -= part.len() as u64;
+            if reporter.cancel.is_cancelled() {
+                return Err(Error::interrupted(RunPhase::Fetch));
+            }
+        }
+        file.as_file().sync_all().map_err(unwritten)?;
+        let name = name_of(file.path(), sender)?;
+        file.persist(folder.join(&name)).map_err(|error| unwritten(error.error))?;
+        reporter.notice(format!("fetched {name}"));
+    }
+    let _ = channel.finish(&[]);
+    Ok(())
+}
+
+fn too_long(bytes: u64) -> Error {
+    Error {
+        side: Side::Both,
+        phase: RunPhase::Fetch,
+        kind: Kind::Refused,
+        message: text!("a file of the set has {} bytes, more than this side takes", bytes),
+        remedy: "give a larger `[max-peer-rows]`, or get the file in another way".into(),
+    }
+}
+
+/// The name of a fetched file: what it is of.
+fn name_of(path: &Path, sender: PublicKey) -> Result<String, Error> {
+    let file = vesica_kept::SetFile::open(path, &super::signed_by(sender));
+    let file = file.map_err(|error| Error { side: Side::Partner, ..Error::kept(RunPhase::Fetch, &error) })?;
+    let epoch = &file.header().epoch;
+    let kind = match epoch.kind {
+        vesica_kept::Kind::Whole => "whole",
+        vesica_kept::Kind::Delta => "delta",
+        vesica_kept::Kind::Compact => "compact",
+    };
+    Ok(format!("key{:03}-epoch{:06}-{kind}.vset", epoch.key_number, epoch.number))
+}

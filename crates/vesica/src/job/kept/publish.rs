@@ -1,0 +1,566 @@
+//! `publish`: set files of a table.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rand_core::CryptoRng;
+use vesica_channel::CancelToken;
+use vesica_encode::items::Items;
+use vesica_kept::{
+    Chain, Epoch, Found, KeptError, Kind as FileKind, LABEL_TAG, SetFile, SetWriter, cut, open_label,
+    seal_label, width,
+};
+use vesica_net::Identity;
+use vesica_protocols::public_key::voprf::{Output, SecretKey};
+use vesica_protocols::{Payloads, Role};
+use vesica_table::{Dialect, Format, MatchRules, shown_path};
+use vesica_text::text;
+
+use super::values::{DUMMY, Maker, Values, no_label};
+use super::{open_chain, report_of, secret, signed_by};
+use crate::job::{self, OnEvent, Set};
+use crate::session::reporter::Reporter;
+use crate::words::ended::{Ended, RunResult};
+use crate::words::error::{Error, REPORT_A_BUG, RunPhase};
+use crate::words::report::KeptReport;
+use crate::words::results::Attachments;
+use crate::words::settings::Settings;
+use crate::words::tables::{Destination, Source};
+
+/// The most keys of a query if nothing else is said.
+pub const USUAL_MOST_KEYS: u32 = 1 << 20;
+
+/// What is published.
+pub enum Change {
+    /// A table with the whole set: a whole file, or, after a chain, what has changed since.
+    Table(Source),
+    /// Tables of what came and went since the chain's newest epoch.
+    Lists {
+        /// Rows whose keys come, or get new labels.
+        added: Option<Source>,
+        /// Rows whose keys go.
+        removed: Option<Source>,
+    },
+    /// Nothing: a chain becomes one file.
+    Compact,
+}
+
+/// A set file that is to be made.
+pub struct PublishJob {
+    /// What goes into it.
+    pub change: Change,
+    /// The rules that make keys of a row, as receivers will give them.
+    pub keys: MatchRules,
+    /// How tables are read, if they are text.
+    pub dialect: Dialect,
+    /// The new file.
+    pub output: PathBuf,
+    /// The file of the OPRF's key. The first set, and one with `rotate`, makes it.
+    pub secret: PathBuf,
+    /// Who signs.
+    pub identity: Identity,
+    /// The files so far, in any order; a folder stands for those in it.
+    pub previous: Vec<PathBuf>,
+    /// Whether a new key takes the place of the old one.
+    pub rotate: bool,
+    /// The most keys that a query may have; none: those of the set before, or [`USUAL_MOST_KEYS`].
+    pub most_keys: Option<u32>,
+    /// Everything else that a user chooses; labels are the payload.
+    pub settings: Settings,
+}
+
+/// What is to be written: values that come and that go.
+struct Lists {
+    kind: FileKind,
+    /// With their items, ascending.
+    added: Values,
+    added_count: u64,
+    removed: Vec<u128>,
+    /// In the set afterwards.
+    keys: u64,
+}
+
+/// What labels are made of: the payloads and the outputs of items.
+struct Labels {
+    payloads: Payloads,
+    outputs: Vec<Output>,
+}
+
+impl PublishJob {
+    /// Makes the file.
+    pub fn run(self, cancel: &CancelToken, rng: &mut dyn CryptoRng, on_event: OnEvent<'_>) -> Ended {
+        let settings = self.settings.clone();
+        let key = Some(*self.identity.public_key());
+        job::alone(Role::Sender, &settings, key, cancel, on_event, |reporter| {
+            reporter.of_protocol(super::PROTOCOL);
+            self.steps(&settings, reporter, rng)
+        })
+    }
+
+    /// The end of a job that could not begin, for a reason that the caller found.
+    pub fn refuse(settings: &Settings, error: Error, on_event: OnEvent<'_>) -> Ended {
+        job::alone(Role::Sender, settings, None, &CancelToken::new(), on_event, |_| Err(error))
+    }
+
+    fn steps(
+        self,
+        settings: &Settings,
+        reporter: &Reporter<'_>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<RunResult, Error> {
+        self.check(settings)?;
+        let sender = *self.identity.public_key();
+        let chain = match self.previous.is_empty() {
+            true => None,
+            false => Some(open_chain(&self.previous, sender)?),
+        };
+        let key = self.key(chain.as_ref(), rng)?;
+        let terms = self.keys.agreed();
+        if let Some(before) = chain.as_ref().map(|chain| &chain.head().epoch).filter(|_| !self.rotate) {
+            self.check_terms(before, &terms)?;
+        }
+        let most_keys = self.most_keys(chain.as_ref());
+        let PublishJob { change, keys, dialect, output, identity, rotate, .. } = self;
+        let terms = if matches!(change, Change::Compact) { terms_of(chain.as_ref(), terms) } else { terms };
+        let usual = Epoch {
+            public_key: key.public_key().encoded(),
+            most_keys_a_query: most_keys,
+            columns: settings.result.payload.clone(),
+            label_bytes: label_bytes(settings),
+            sender: *sender.as_bytes(),
+            ..Epoch::new(FileKind::Whole, &terms)
+        };
+        // A rotated set begins anew, and goes on counting.
+        let before = chain.as_ref().filter(|_| !rotate);
+        let mut maker = Maker { secret: &key, width: 0, threads: settings.threads(), reporter };
+        maker.width = before.map_or(0, |chain| u32::from(chain.head().epoch.width));
+        let mut read = |source| read(source, &keys, &dialect, settings, reporter, rng);
+        let (lists, labels) = match (change, before) {
+            (Change::Table(source), before) => {
+                let set = read(source)?;
+                if before.is_none() {
+                    maker.width = width_of(set.len() as u64, settings, most_keys)?;
+                }
+                let wanted = wanted(&maker, set, before, settings)?;
+                match before {
+                    Some(chain) => since(&maker, chain, wanted, &usual)?,
+                    None => wanted.whole(),
+                }
+            }
+            (Change::Lists { added, removed }, Some(chain)) => {
+                let added = added.map(&mut read).transpose()?;
+                let removed = removed.map(&mut read).transpose()?;
+                changes(&maker, chain, (added, removed), settings)?
+            }
+            (Change::Compact, Some(chain)) => (compacted(&maker, chain)?, None),
+            (Change::Lists { .. } | Change::Compact, None) => return Err(no_previous()),
+        };
+        let number = chain.as_ref().map_or(0, |chain| chain.head().epoch.number);
+        let epoch = Epoch {
+            kind: lists.kind,
+            key_number: chain.as_ref().map_or(1, |chain| chain.head().epoch.key_number + u32::from(rotate)),
+            number: if lists.kind == FileKind::Compact { number } else { number + 1 },
+            before: chain.as_ref().map_or([0; 32], |chain| *chain.digest()),
+            added: lists.added_count,
+            removed: lists.removed.len() as u64,
+            width: maker.width as u8,
+            time: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()),
+            keys: lists.keys,
+            ..usual
+        };
+        if width(epoch.keys, most_keys).map_err(failed)? > maker.width {
+            return Err(outgrown(&epoch));
+        }
+        reporter.kept(write(&output, epoch, &lists, labels.as_ref(), (&identity, reporter), rng)?);
+        Ok(RunResult::default())
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), Error> {
+        self.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
+        settings.check()?;
+        if self.output.exists() {
+            let message = text!("`[output]`: {} exists already", shown_path(&self.output));
+            return Err(Error::usage(message, "name a new file: each epoch has its own"));
+        }
+        if self.rotate && !matches!(self.change, Change::Table(_)) {
+            let remedy = "give the whole table with `[input]`, or leave out `[rotate]`";
+            return Err(Error::usage("a new key needs the value of every key", remedy));
+        }
+        Ok(())
+    }
+
+    /// The OPRF's key: that of the chain, or a new one.
+    fn key(&self, chain: Option<&Chain>, rng: &mut dyn CryptoRng) -> Result<SecretKey, Error> {
+        let exists = self.secret.exists();
+        match (chain, self.rotate) {
+            (None, true) => Err(no_previous()),
+            (Some(_), true) if exists => Err(Error::usage(
+                text!(
+                    "`[secret {}]` exists already, and a new key needs a new file",
+                    shown_path(&self.secret)
+                ),
+                "name a new file with `[secret]`; remove the old key once no receiver needs the old set",
+            )),
+            (None, false) if exists => secret::load(&self.secret),
+            (None, false) | (Some(_), true) => secret::create(&self.secret, rng),
+            (Some(chain), false) => {
+                let key = secret::load(&self.secret)?;
+                match key.public_key().encoded() == chain.head().epoch.public_key {
+                    true => Ok(key),
+                    false => Err(Error::usage(
+                        text!(
+                            "`[secret {}]` is not the key of the set in `[previous]`",
+                            shown_path(&self.secret)
+                        ),
+                        "name the set's own key, or make a new one with `[rotate]`",
+                    )),
+                }
+            }
+        }
+    }
+
+    fn most_keys(&self, chain: Option<&Chain>) -> u32 {
+        let of_set = chain.map(|chain| chain.head().epoch.most_keys_a_query);
+        self.most_keys.or(of_set).unwrap_or(USUAL_MOST_KEYS)
+    }
+
+    /// A chain has one form of keys and labels from its whole file on.
+    fn check_terms(&self, before: &Epoch, terms: &str) -> Result<(), Error> {
+        let most_keys = self.most_keys.unwrap_or(before.most_keys_a_query);
+        let wanted = (terms, most_keys, &self.settings.result.payload, label_bytes(&self.settings));
+        let had = (&*before.terms, before.most_keys_a_query, &before.columns, before.label_bytes);
+        let compact = matches!(self.change, Change::Compact);
+        let differs = match () {
+            () if !compact && wanted.0 != had.0 => Some(text!("keys by {}", had.0.to_owned())),
+            () if wanted.1 != had.1 => Some(text!("`[max-keys]` {}", had.1)),
+            () if wanted.2 != had.2 => Some(text!("`[payload]` {}", had.2.join(", "))),
+            () if wanted.3 != had.3 => {
+                Some(text!("`[payload-bytes]` {}", had.3.saturating_sub(LABEL_TAG as u32)))
+            }
+            () => None,
+        };
+        match differs {
+            None => Ok(()),
+            Some(had) => Err(Error::usage(
+                text!("the set in `[previous]` has {}, and this run has not", had),
+                "give the options of the set, or begin a new one with `[rotate]`",
+            )),
+        }
+    }
+}
+
+/// The terms of a chain, where no table has others.
+fn terms_of(chain: Option<&Chain>, terms: String) -> String {
+    chain.map_or(terms, |chain| chain.head().epoch.terms.clone())
+}
+
+fn no_previous() -> Error {
+    Error::usage(
+        "there is no set yet that this could follow",
+        "name its files, or their folder, with `[previous]`",
+    )
+}
+
+/// Bytes of a sealed label.
+fn label_bytes(settings: &Settings) -> u32 {
+    match settings.result.payload.is_empty() {
+        true => 0,
+        false => settings.result.payload_width() + LABEL_TAG as u32,
+    }
+}
+
+fn outgrown(epoch: &Epoch) -> Error {
+    let message = text!(
+        "the set would have {} keys, too many for the {} bits of its values",
+        epoch.keys,
+        u32::from(epoch.width)
+    );
+    Error::usage(message, "begin a new set with `[rotate]`, with room to grow by `[pad-to]`")
+}
+
+/// The width of a new set's values.
+fn width_of(keys: u64, settings: &Settings, most_keys: u32) -> Result<u32, Error> {
+    let padded = job::padded_size(keys as usize, settings)? as u64;
+    // Room for the nights to come.
+    let room = padded.saturating_add(padded / 4);
+    width(room, most_keys).map_err(failed)
+}
+
+fn failed(error: KeptError) -> Error {
+    Error::kept(RunPhase::Publish, &error)
+}
+
+/// The keys of a table.
+fn read(
+    source: Source,
+    keys: &MatchRules,
+    dialect: &Dialect,
+    settings: &Settings,
+    reporter: &Reporter<'_>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Set, Error> {
+    reporter.enter(RunPhase::Read, 0);
+    let path = source.path().cloned();
+    let input = job::open(source, dialect.clone(), (&Destination::RowNumbers, None, false), reporter)?;
+    let budget =
+        settings.memory.filter(|_| settings.result.payload.is_empty()).map(|budget| budget.of_party());
+    let unpadded = Settings { pad_to: None, ..settings.clone() };
+    let budget = budget.filter(|_| !matches!(input.format(), Format::Csv(_)) || path.is_some());
+    let read =
+        job::read((input, path.as_deref()), keys.clone(), (Role::Sender, &unpadded, budget), reporter, rng)?;
+    Ok(read.1)
+}
+
+/// The values that a set is to have, and what its labels are made of.
+struct Wanted {
+    values: Values,
+    count: u64,
+    labels: Option<Labels>,
+}
+
+impl Wanted {
+    fn whole(self) -> (Lists, Option<Labels>) {
+        let Wanted { values, count, labels } = self;
+        let kind = FileKind::Whole;
+        (Lists { kind, added: values, added_count: count, removed: Vec::new(), keys: count }, labels)
+    }
+}
+
+/// The values of a table's keys, and dummies.
+fn wanted(maker: &Maker<'_>, set: Set, before: Option<&Chain>, settings: &Settings) -> Result<Wanted, Error> {
+    let keys = set.len() as u64;
+    let dummies = match (settings.pad_to, before) {
+        (Some(_), _) => job::padded_size(keys as usize, settings)? as u64 - keys,
+        // A set keeps its dummies, lest it show which they are.
+        (None, Some(chain)) => dummies_in(maker, chain)?,
+        (None, None) => 0,
+    };
+    let dummy = |number| maker.dummy(number);
+    match set {
+        Set::OnDisk(set) => {
+            let (values, count) = maker.on_disk(&set.keys, (0..dummies).map(dummy))?;
+            Ok(Wanted { values, count, labels: None })
+        }
+        Set::InMemory(items, Attachments::Payloads(payloads)) => {
+            let outputs = outputs(maker, &items)?;
+            let of_item = |(item, output): (usize, &Output)| (cut(output, maker.width), item as u32);
+            let mut values: Vec<(u128, u32)> = outputs.iter().enumerate().map(of_item).collect();
+            values.extend((0..dummies).map(|number| (dummy(number), DUMMY)));
+            values.sort_unstable();
+            values.dedup_by_key(|(value, _)| *value);
+            let count = values.len() as u64;
+            Ok(Wanted { values: Values::Labelled(values), count, labels: Some(Labels { payloads, outputs }) })
+        }
+        Set::InMemory(items, _) => {
+            let mut values = maker.each_item(&items, |output| cut(&output, maker.width))?;
+            values.extend((0..dummies).map(dummy));
+            values.sort_unstable();
+            values.dedup();
+            Ok(Wanted { count: values.len() as u64, values: Values::Plain(values), labels: None })
+        }
+    }
+}
+
+/// The uncut outputs of items.
+fn outputs(maker: &Maker<'_>, items: &Items) -> Result<Vec<Output>, Error> {
+    #[derive(Clone, Copy)]
+    struct Uncut(Output);
+    impl Default for Uncut {
+        fn default() -> Self {
+            Uncut([0; 64])
+        }
+    }
+    let made = maker.each_item(items, Uncut)?;
+    Ok(made.into_iter().map(|Uncut(output)| output).collect())
+}
+
+/// How many dummies a chain has: they are those with the lowest numbers.
+fn dummies_in(maker: &Maker<'_>, chain: &Chain) -> Result<u64, Error> {
+    let mut known = 0;
+    loop {
+        let values: Vec<u128> = (known..known + 1024).map(|number| maker.dummy(number)).collect();
+        let found = chain.find(&values).map_err(failed)?;
+        let present = found.iter().take_while(|found| **found != Found::Absent).count() as u64;
+        known += present;
+        if present < 1024 {
+            return Ok(known);
+        }
+    }
+}
+
+/// What has changed since a chain.
+fn since(
+    maker: &Maker<'_>,
+    chain: &Chain,
+    wanted: Wanted,
+    usual: &Epoch,
+) -> Result<(Lists, Option<Labels>), Error> {
+    let (mut added, mut removed) = (Vec::new(), Vec::new());
+    let mut old = chain.values().peekable();
+    let labels = wanted.labels.as_ref();
+    wanted.values.each(&mut |value, item| {
+        while let Some(before) =
+            old.next_if(|before| before.as_ref().map_or(true, |before| before.value < value))
+        {
+            removed.push(before.map_err(failed)?.value);
+        }
+        match old.next_if(|before| before.as_ref().is_ok_and(|before| before.value == value)) {
+            Some(before) => {
+                let before = before.map_err(failed)?;
+                let stays =
+                    labels.is_none_or(|labels| labels.are_in(&before.label, item, before.epoch, usual));
+                if !stays {
+                    added.push((value, item));
+                }
+            }
+            None => added.push((value, item)),
+        }
+        Ok(())
+    })?;
+    for before in old {
+        removed.push(before.map_err(failed)?.value);
+    }
+    maker.reporter.notice(format!("{} keys came or have new labels, {} went", added.len(), removed.len()));
+    let (kind, added_count, keys) = (FileKind::Delta, added.len() as u64, wanted.count);
+    Ok((Lists { kind, added: Values::Labelled(added), added_count, removed, keys }, wanted.labels))
+}
+
+/// What two lists change in a chain.
+fn changes(
+    maker: &Maker<'_>,
+    chain: &Chain,
+    (added, removed): (Option<Set>, Option<Set>),
+    settings: &Settings,
+) -> Result<(Lists, Option<Labels>), Error> {
+    let values_of = |set: Option<Set>| -> Result<(Vec<(u128, u32)>, Option<Labels>), Error> {
+        let Some(set) = set else { return Ok((Vec::new(), None)) };
+        let unpadded = Settings { pad_to: None, ..settings.clone() };
+        let wanted = wanted(maker, set, None, &unpadded)?;
+        let mut values = Vec::new();
+        wanted.values.each(&mut |value, item| {
+            values.push((value, item));
+            Ok(())
+        })?;
+        Ok((values, wanted.labels))
+    };
+    let (mut added, labels) = values_of(added)?;
+    let (mut removed, _) = values_of(removed)?;
+    let goes = |value: &u128| removed.binary_search_by_key(value, |(value, _)| *value).is_ok();
+    if added.iter().any(|(value, _)| goes(value)) {
+        return Err(Error::usage(
+            "a key is in `[added]` and in `[removed]`",
+            "leave it out of one of the two; a key whose label changes is only in `[added]`",
+        ));
+    }
+    let is_there = |values: &[(u128, u32)]| -> Result<Vec<bool>, Error> {
+        let values: Vec<u128> = values.iter().map(|(value, _)| *value).collect();
+        Ok(chain.find(&values).map_err(failed)?.iter().map(|found| *found != Found::Absent).collect())
+    };
+    let there = is_there(&added)?;
+    let known = there.iter().filter(|there| **there).count();
+    let mut there = there.into_iter();
+    // With labels, a key that is there gets a new one.
+    added.retain(|_| !there.next().unwrap_or(false) || labels.is_some());
+    let there = is_there(&removed)?;
+    let unknown = there.iter().filter(|there| !**there).count();
+    let mut there = there.into_iter();
+    removed.retain(|_| there.next().unwrap_or(false));
+    if known + unknown > 0 {
+        let what = if labels.is_some() { "get new labels" } else { "were there already" };
+        maker.reporter.notice(format!(
+            "{known} of the added keys {what}; {unknown} of the removed keys were not there"
+        ));
+    }
+    let relabelled = if labels.is_some() { known as u64 } else { 0 };
+    let mut keys = chain.head().epoch.keys + added.len() as u64 - relabelled - removed.len() as u64;
+    let mut removed: Vec<u128> = removed.into_iter().map(|(value, _)| value).collect();
+    if settings.pad_to.is_some() {
+        let dummies = dummies_in(maker, chain)?;
+        let padded = job::padded_size((keys - dummies.min(keys)) as usize, settings)? as u64;
+        // Dummies come or go, so that the size stays what it is to be.
+        for number in dummies..dummies + padded.saturating_sub(keys) {
+            added.push((maker.dummy(number), DUMMY));
+        }
+        for number in dummies.saturating_sub(keys.saturating_sub(padded))..dummies {
+            removed.push(maker.dummy(number));
+        }
+        added.sort_unstable();
+        removed.sort_unstable();
+        keys = padded;
+    }
+    let (kind, added_count) = (FileKind::Delta, added.len() as u64);
+    Ok((Lists { kind, added: Values::Labelled(added), added_count, removed, keys }, labels))
+}
+
+/// A chain as one file.
+fn compacted(maker: &Maker<'_>, chain: &Chain) -> Result<Lists, Error> {
+    if chain.head().epoch.label_bytes > 0 {
+        return Err(Error::usage(
+            "labels are sealed for their epoch, so files with labels do not become one",
+            "leave out `[compact]`; a new set with `[rotate]` is one file",
+        ));
+    }
+    maker.reporter.enter(RunPhase::Publish, 0);
+    let values: Vec<u128> = chain
+        .values()
+        .map(|present| present.map(|present| present.value))
+        .collect::<Result<_, _>>()
+        .map_err(failed)?;
+    let count = values.len() as u64;
+    let added = Values::Plain(values);
+    Ok(Lists { kind: FileKind::Compact, added, added_count: count, removed: Vec::new(), keys: count })
+}
+
+impl Labels {
+    /// Whether a sealed label is that of an item; a dummy's is whatever it is.
+    fn are_in(&self, sealed: &[u8], item: u32, epoch: u64, usual: &Epoch) -> bool {
+        if item == DUMMY {
+            return true;
+        }
+        let item = item as usize;
+        let opened = open_label(sealed, &self.outputs[item], epoch, &usual.public_key);
+        opened.is_ok_and(|label| label == self.payloads.get(item))
+    }
+}
+
+/// Writes the file.
+fn write(
+    output: &std::path::Path,
+    epoch: Epoch,
+    lists: &Lists,
+    labels: Option<&Labels>,
+    (identity, reporter): (&Identity, &Reporter<'_>),
+    rng: &mut dyn CryptoRng,
+) -> Result<KeptReport, Error> {
+    reporter.enter(RunPhase::Write, 0);
+    let (number, public_key, label_bytes) = (epoch.number, epoch.public_key, epoch.label_bytes as usize);
+    let failed = |error| Error::kept(RunPhase::Write, &error);
+    let mut writer = SetWriter::create(output, epoch).map_err(failed)?;
+    lists.added.each(&mut |value, item| {
+        let label = match labels.filter(|_| item != DUMMY) {
+            Some(Labels { payloads, outputs }) => {
+                let item = item as usize;
+                seal_label(payloads.get(item), &outputs[item], number, &public_key)
+                    .map_err(|error| Error::usage(error.to_string(), REPORT_A_BUG))?
+            }
+            None => no_label(label_bytes, rng),
+        };
+        writer.add(value, &label).map_err(failed)
+    })?;
+    lists.removed.iter().try_for_each(|value| writer.remove(*value)).map_err(failed)?;
+    let mut refused = None;
+    let signed = writer.finish(&mut |message| {
+        identity.sign(message).unwrap_or_else(|error| {
+            refused = Some(error);
+            [0; 64]
+        })
+    });
+    signed.map_err(failed)?;
+    if let Some(error) = refused {
+        let _ = std::fs::remove_file(output);
+        return Err(Error::usage(error.to_string(), REPORT_A_BUG));
+    }
+    // What was written is what receivers will read.
+    let file = SetFile::open(output, &signed_by(*identity.public_key())).map_err(failed)?;
+    Ok(report_of(&file.header().epoch, file.digest()))
+}

@@ -1,0 +1,572 @@
+//! `serve`: answers to look-ups, within budgets.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rand_core::CryptoRng;
+use serde::Serialize;
+use vesica_channel::{CancelToken, Channel};
+use vesica_kept::{Chain, Charge, Ledger};
+use vesica_net::{Address, Connection, Identity, NetEvent, Options, PublicKey, serve_peers};
+use vesica_protocols::Error as ProtocolError;
+use vesica_protocols::public_key::voprf::SecretKey;
+use vesica_text::text;
+
+use super::wire::{
+    ANSWERED, FAILED, OVER_BUDGET, RECEIVER_HELLO, ReceiverHello, SERVER, ServerHello, TOO_MANY, Want,
+    recv_elements, recv_u32, refuse,
+};
+use super::{BATCH, open_chain, secret};
+use crate::job::queue::Queue;
+use crate::job::relay::allowed;
+use crate::session::partner::Partner;
+use crate::session::strangers::{Dropped, Strangers};
+use crate::words::error::{Error, RunPhase, caught};
+use crate::words::randomness::randomness;
+use crate::words::report::json_line;
+use crate::words::settings::Settings;
+
+/// Connections of one receiver at once.
+const MOST_OF_ONE: usize = 16;
+/// Bytes of a file that are sent at a time.
+const PIECE: usize = 1 << 16;
+/// Between two looks whether the set has new files.
+const LOOK: Duration = Duration::from_secs(1);
+/// Stack of a connection's thread.
+const STACK: usize = 1 << 20;
+
+const ASK: &str = "give `[allow]` for each receiver: the line that its `vesica keygen` printed, or `@FILE` with a file that \
+                   holds one key a line";
+
+/// A server of a set.
+pub struct ServeJob {
+    /// Listen, or meet receivers at a relay.
+    address: Address,
+    identity: Identity,
+    allow: Vec<PublicKey>,
+    secret: SecretKey,
+    set: PathBufs,
+    ledger: Ledger,
+    /// The most keys that a receiver may ask for in a UTC day.
+    most_a_day: Option<u64>,
+    settings: Settings,
+}
+
+/// What a server needs, as a user gives it.
+pub struct ServeOptions<'a> {
+    /// Where receivers come.
+    pub address: Address,
+    /// Who the sender is: its sets are signed with this.
+    pub identity: Identity,
+    /// The receivers: public keys, or `@FILE` with one a line.
+    pub allow: &'a [String],
+    /// The file of the OPRF's key.
+    pub secret: &'a Path,
+    /// The files of the set; a folder stands for those in it, and is looked at again.
+    pub set: &'a [PathBuf],
+    /// Where it is written down who asked for how many keys.
+    pub ledger: &'a Path,
+    /// The most keys that a receiver may ask for in a UTC day.
+    pub most_a_day: Option<u64>,
+    /// Threads and the time-out.
+    pub settings: Settings,
+}
+
+/// What a server tells. Keys are shortened.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ServeNotice {
+    /// It listens.
+    Listening {
+        /// Where.
+        address: String,
+        /// Its whole public key, which receivers need.
+        key: String,
+    },
+    /// The set that it is of.
+    Set {
+        /// The number of the epoch.
+        epoch: u64,
+        /// The number of the OPRF's key.
+        key_number: u32,
+        /// Keys in the set.
+        keys: u64,
+    },
+    /// Somebody got no service.
+    TurnedAway {
+        /// Who and why.
+        message: String,
+    },
+    /// A query was answered, or a part of it before its connection broke.
+    Answered {
+        /// Whose.
+        key: String,
+        /// Keys that were answered.
+        keys: u64,
+        /// Keys of these that had been charged before.
+        again: u64,
+        /// How long it took.
+        seconds: f64,
+    },
+    /// A query was refused.
+    Refused {
+        /// Whose.
+        key: String,
+        /// Why.
+        why: &'static str,
+    },
+    /// Files were handed out.
+    Fetched {
+        /// To whom.
+        key: String,
+        /// How many.
+        files: usize,
+    },
+    /// The files of the set cannot be used; the older ones still are.
+    Trouble {
+        /// Why.
+        message: String,
+    },
+    /// More was to be told than whoever reads this has taken.
+    LeftOut {
+        /// How often.
+        events: u64,
+    },
+    /// It was told to stop.
+    Stopping,
+}
+
+impl ServeNotice {
+    /// The notice as a line of JSON with `t`, the seconds since the start; no line end.
+    pub fn to_json_line(&self, started: Instant) -> Result<String, serde_json::Error> {
+        json_line(self, started)
+    }
+}
+
+/// The paths of a set.
+struct PathBufs(Vec<PathBuf>);
+
+impl PathBufs {
+    /// The files there, and when they were written, to see whether anything has changed.
+    fn listing(&self) -> Vec<(PathBuf, Option<SystemTime>)> {
+        let mut files = Vec::new();
+        for path in &self.0 {
+            match fs::read_dir(path) {
+                Ok(folder) => files.extend(folder.flatten().map(|file| file.path())),
+                Err(_) => files.push(path.clone()),
+            }
+        }
+        files.sort_unstable();
+        let written = |path: &PathBuf| fs::metadata(path).and_then(|about| about.modified()).ok();
+        files.into_iter().map(|path| (path.clone(), written(&path))).collect()
+    }
+}
+
+impl ServeJob {
+    /// A server.
+    ///
+    /// # Errors
+    /// If the address is none, a key or a file cannot be read, the secret is not the set's, or the ledger is another's.
+    pub fn new(options: ServeOptions<'_>) -> Result<Self, Error> {
+        let ServeOptions { address, identity, allow, secret, set, ledger, most_a_day, settings } = options;
+        address.check().map_err(|error| Error::net(RunPhase::Prepare, &error))?;
+        let mut keys = Vec::new();
+        for argument in allow {
+            keys.extend(allowed(argument, ASK)?);
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        if keys.is_empty() {
+            return Err(Error::usage("nobody is allowed to ask", ASK));
+        }
+        let secret = secret::load(secret)?;
+        let chain = open_chain(set, *identity.public_key())?;
+        is_key_of(&secret, &chain)?;
+        let ledger = Ledger::open(ledger).map_err(|error| Error::ledger(&error))?;
+        let set = PathBufs(set.to_vec());
+        Ok(ServeJob { address, identity, allow: keys, secret, set, ledger, most_a_day, settings })
+    }
+
+    /// Serves until `stop` is cancelled. `on_notice` is called from one thread, which may take its time: what it does not take
+    /// is left out.
+    ///
+    /// # Errors
+    /// If it cannot listen, or the ledger cannot be written.
+    pub fn run(
+        self,
+        stop: &CancelToken,
+        rng: &mut dyn CryptoRng,
+        on_notice: impl FnMut(&ServeNotice) + Send + 'static,
+    ) -> Result<(), Error> {
+        let queue = Queue::start("vesica-serve-log", on_notice, |events| ServeNotice::LeftOut { events })
+            .map_err(|error| Error::resources(RunPhase::Prepare, "cannot start a thread", &error))?;
+        let chain = open_chain(&self.set.0, *self.identity.public_key())?;
+        let listing = self.set.listing();
+        let hall = Hall {
+            job: &self,
+            stop,
+            queue: &queue,
+            loaded: Mutex::new(Loaded { chain: Arc::new(chain), listing, looked: Instant::now() }),
+            of_each: Mutex::default(),
+            free: (Mutex::new(self.settings.threads()), Condvar::new()),
+            failed: Mutex::new(None),
+        };
+        hall.tell_set(&hall.loaded().chain);
+        let ended = thread::scope(|scope| match &self.address {
+            Address::Via(_) => hall.at_relay(scope),
+            Address::Listen(address) | Address::Connect(address) => hall.listen(address, scope, rng),
+        });
+        queue.put(ServeNotice::Stopping);
+        let failed = hall.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        queue.close();
+        match (failed, ended) {
+            (Some(error), _) => Err(error),
+            (None, Err(error)) if !stop.is_cancelled() => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Refuses a key that is not the set's.
+fn is_key_of(secret: &SecretKey, chain: &Chain) -> Result<(), Error> {
+    match secret.public_key().encoded() == chain.head().epoch.public_key {
+        true => Ok(()),
+        false => Err(Error::usage(
+            "`[secret]` is not the key of the set",
+            "name the file that `vesica publish` made for this set",
+        )),
+    }
+}
+
+/// The files as they were found last.
+struct Loaded {
+    chain: Arc<Chain>,
+    listing: Vec<(PathBuf, Option<SystemTime>)>,
+    looked: Instant,
+}
+
+/// Where receivers are attended to.
+struct Hall<'a> {
+    job: &'a ServeJob,
+    stop: &'a CancelToken,
+    queue: &'a Queue<ServeNotice>,
+    loaded: Mutex<Loaded>,
+    /// Connections of each receiver.
+    of_each: Mutex<HashMap<PublicKey, usize>>,
+    /// Threads that may compute.
+    free: (Mutex<usize>, Condvar),
+    /// What ends the server.
+    failed: Mutex<Option<Error>>,
+}
+
+/// Why a connection ends early. Nothing of it concerns other connections.
+enum Ended {
+    /// It broke, or the receiver misbehaved.
+    Broken,
+    /// It was told why.
+    Refused(&'static str),
+}
+
+impl From<vesica_channel::ChannelError> for Ended {
+    fn from(_: vesica_channel::ChannelError) -> Self {
+        Ended::Broken
+    }
+}
+
+impl<'a> Hall<'a> {
+    fn loaded(&self) -> MutexGuard<'_, Loaded> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell_set(&self, chain: &Chain) {
+        let epoch = &chain.head().epoch;
+        let (number, key_number, keys) = (epoch.number, epoch.key_number, epoch.keys);
+        self.queue.put(ServeNotice::Set { epoch: number, key_number, keys });
+    }
+
+    /// The set, with the files that have come since.
+    fn chain(&self) -> Arc<Chain> {
+        let mut loaded = self.loaded();
+        if loaded.looked.elapsed() < LOOK {
+            return loaded.chain.clone();
+        }
+        loaded.looked = Instant::now();
+        let listing = self.job.set.listing();
+        if listing != loaded.listing {
+            let opened = open_chain(&self.job.set.0, *self.job.identity.public_key());
+            match opened.and_then(|chain| is_key_of(&self.job.secret, &chain).map(|()| chain)) {
+                Ok(chain) => {
+                    self.tell_set(&chain);
+                    loaded.chain = Arc::new(chain);
+                }
+                Err(error) => {
+                    let message = format!("the set's new files are not used: {}", error.message.shell());
+                    self.queue.put(ServeNotice::Trouble { message });
+                }
+            }
+            loaded.listing = listing;
+        }
+        loaded.chain.clone()
+    }
+
+    fn hello(&self) -> Vec<u8> {
+        let chain = self.chain();
+        let epoch = &chain.head().epoch;
+        let hello = ServerHello {
+            public_key: epoch.public_key,
+            key_number: epoch.key_number,
+            epoch: epoch.number,
+            digest: *chain.digest(),
+            most_keys: epoch.most_keys_a_query,
+            most_a_day: self.job.most_a_day.unwrap_or(0),
+        };
+        hello.encode()
+    }
+
+    fn options(&self) -> Options {
+        Options { silence: self.job.settings.timeout, cancel: self.stop.clone() }
+    }
+
+    /// Waits at an address.
+    fn listen<'scope>(
+        &'scope self,
+        address: &str,
+        scope: &'scope thread::Scope<'scope, '_>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), Error> {
+        let strangers = &mut Strangers::default();
+        let own = self.job.identity.public_key().to_string();
+        let mut on_event = |event: NetEvent| match event {
+            NetEvent::Listening(address) => {
+                self.queue.put(ServeNotice::Listening { address: address.to_string(), key: own.clone() });
+            }
+            NetEvent::StrangerDropped { from, reason } => {
+                if let Some(Dropped { what, rest }) = strangers.message(from, &reason, Instant::now()) {
+                    self.queue.put(ServeNotice::TurnedAway { message: what + rest });
+                }
+            }
+            _ => {}
+        };
+        let mut each = |channel: Connection| self.admit(channel, scope);
+        let options = self.options();
+        let place = (&self.job.identity, &self.job.allow[..]);
+        serve_peers(address, place.0, place.1, SERVER, &options, rng, (&mut each, &mut on_event))
+            .map_err(|error| Error::net(RunPhase::Connect, &error))
+    }
+
+    /// Waits at a relay, for each receiver.
+    fn at_relay<'scope>(&'scope self, scope: &'scope thread::Scope<'scope, '_>) -> Result<(), Error> {
+        for receiver in &self.job.allow {
+            let partner =
+                Partner::authenticated(self.job.address.clone(), self.job.identity.clone(), *receiver)?;
+            let wait = move || {
+                let Ok(mut rng) = randomness() else { return };
+                while !self.stop.is_cancelled() {
+                    let met = partner.meet(SERVER, &self.options(), &mut rng, &mut |_| {});
+                    match met {
+                        Ok(channel) => self.admit(channel, scope),
+                        // Nobody came, or the relay is gone for a while.
+                        Err(_) => thread::sleep(LOOK),
+                    }
+                }
+            };
+            thread::Builder::new()
+                .name("vesica-serve-wait".into())
+                .stack_size(STACK)
+                .spawn_scoped(scope, wait)
+                .map_err(|error| Error::resources(RunPhase::Connect, "cannot start a thread", &error))?;
+        }
+        Ok(())
+    }
+
+    /// Attends to a connection on a thread of its own.
+    fn admit<'scope>(&'scope self, channel: Connection, scope: &'scope thread::Scope<'scope, '_>) {
+        let Some(receiver) = channel.peer_key().copied() else { return };
+        {
+            let mut of_each = self.of_each.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = of_each.entry(receiver).or_default();
+            if *count == MOST_OF_ONE {
+                let why = "it has too many connections at once";
+                return self.queue.put(ServeNotice::Refused { key: receiver.short(), why });
+            }
+            *count += 1;
+        }
+        let attend = move || {
+            let ended = caught(|| self.attend(receiver, channel)).ok();
+            if let Some(Err(Ended::Refused(why))) = ended {
+                self.queue.put(ServeNotice::Refused { key: receiver.short(), why });
+            }
+            let mut of_each = self.of_each.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(count) = of_each.get_mut(&receiver) {
+                *count -= 1;
+            }
+        };
+        // Where there is no thread for it, the connection just ends, and the receiver comes again.
+        drop(
+            thread::Builder::new().name("vesica-serve".into()).stack_size(STACK).spawn_scoped(scope, attend),
+        );
+    }
+
+    fn attend(&self, receiver: PublicKey, mut channel: Connection) -> Result<(), Ended> {
+        channel.expect_within(Some(self.job.settings.timeout));
+        channel.send(&self.hello())?;
+        channel.flush()?;
+        let mut hello = [0; RECEIVER_HELLO];
+        channel.recv_exact(&mut hello)?;
+        let Some(hello) = ReceiverHello::decode(&hello) else {
+            channel.abort();
+            return Err(Ended::Refused("it is no look-up, or of another version"));
+        };
+        match hello.want {
+            Want::Files => self.hand_out(receiver, &hello, &mut channel),
+            Want::Query | Want::Rest => {
+                let (began, mut counts) = (Instant::now(), [0, 0]);
+                let answered = self.answer(receiver, &hello, &mut channel, &mut counts);
+                let [keys, again] = counts;
+                let seconds = began.elapsed().as_secs_f64();
+                if keys > 0 {
+                    self.queue.put(ServeNotice::Answered { key: receiver.short(), keys, again, seconds });
+                }
+                answered
+            }
+        }
+    }
+
+    /// Answers batches until the receiver ends. `counts`: keys answered, and those of them that had been charged before.
+    fn answer(
+        &self,
+        receiver: PublicKey,
+        hello: &ReceiverHello,
+        channel: &mut Connection,
+        counts: &mut [u64; 2],
+    ) -> Result<(), Ended> {
+        let most = self.chain().head().epoch.most_keys_a_query;
+        let mut rng = randomness().map_err(|_| Ended::Refused("there is no randomness"))?;
+        if hello.keys > most {
+            refuse(channel, TOO_MANY, 0, 0)?;
+            return Err(Ended::Refused("it asks for too many keys at once"));
+        }
+        let mut asked = 0u64;
+        loop {
+            let count = recv_u32(channel)?;
+            if count == 0 {
+                let _ = channel.finish(&[]);
+                return Ok(());
+            }
+            asked += u64::from(count);
+            if count as usize > BATCH || asked > u64::from(most) {
+                refuse(channel, TOO_MANY, 0, 0)?;
+                return Err(Ended::Refused("it asks for too many keys at once"));
+            }
+            let blinded = recv_elements(channel, count as usize)?;
+            match self.charge(receiver, &blinded, count)? {
+                Charge::New => {}
+                Charge::Paid => counts[1] += u64::from(count),
+                Charge::Over { left, renews } => {
+                    refuse(channel, OVER_BUDGET, left, renews)?;
+                    return Err(Ended::Refused("it is over its budget"));
+                }
+            }
+            let evaluated = {
+                let _permit = self.permit();
+                self.job.secret.evaluate(&blinded, &mut rng)
+            };
+            let evaluation = match evaluated {
+                Ok(evaluation) => evaluation,
+                Err(ProtocolError::PeerMisbehaved(_)) => {
+                    channel.abort();
+                    return Err(Ended::Refused("it sent what is no blinded key"));
+                }
+                Err(_) => {
+                    refuse(channel, FAILED, 0, 0)?;
+                    return Err(Ended::Broken);
+                }
+            };
+            channel.send(&[ANSWERED])?;
+            channel.send(evaluation.elements.as_flattened())?;
+            channel.send(&evaluation.proof)?;
+            channel.flush()?;
+            counts[0] += u64::from(count);
+        }
+    }
+
+    /// Writes a batch down.
+    fn charge(&self, receiver: PublicKey, blinded: &[[u8; 32]], count: u32) -> Result<Charge, Ended> {
+        let digest = blake3::Hasher::new_derive_key("vesica kept set: query v1")
+            .update(receiver.as_bytes())
+            .update(blinded.as_flattened())
+            .finalize();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let most = self.job.most_a_day;
+        let charged = self.job.ledger.charge(receiver.as_bytes(), digest.as_bytes(), count, most, now);
+        charged.map_err(|error| {
+            // Nothing more can be answered.
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            failed.get_or_insert_with(|| Error::ledger(&error));
+            self.stop.cancel();
+            Ended::Broken
+        })
+    }
+
+    /// The right to compute, of which there is one for each thread.
+    fn permit(&self) -> Permit<'_> {
+        let mut free = self.free.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free == 0 {
+            free = self.free.1.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= 1;
+        Permit(&self.free)
+    }
+
+    /// Sends the files that the receiver lacks: those behind its epoch, or all of the chain.
+    fn hand_out(
+        &self,
+        receiver: PublicKey,
+        hello: &ReceiverHello,
+        channel: &mut Connection,
+    ) -> Result<(), Ended> {
+        let chain = self.chain();
+        let files = chain.files();
+        let known = files.iter().rposition(|file| *file.digest() == hello.digest);
+        let lacking = &files[known.map_or(0, |known| known + 1)..];
+        channel.send(&(lacking.len() as u32).to_le_bytes())?;
+        for file in lacking {
+            let unread = |_| Ended::Refused("a file of the set cannot be read");
+            let mut bytes = File::open(file.path()).map_err(unread)?;
+            let mut left = bytes.metadata().map_err(unread)?.len();
+            channel.send(&left.to_le_bytes())?;
+            let mut piece = vec![0; PIECE];
+            while left > 0 {
+                let part = &mut piece[..PIECE.min(usize::try_from(left).unwrap_or(PIECE))];
+                bytes.read_exact(part).map_err(unread)?;
+                channel.send(part)?;
+                left -= part.len() as u64;
+            }
+        }
+        channel.flush()?;
+        self.queue.put(ServeNotice::Fetched { key: receiver.short(), files: lacking.len() });
+        let _ = channel.finish(&[]);
+        Ok(())
+    }
+}
+
+/// See [`Hall::permit`].
+struct Permit<'a>(&'a (Mutex<usize>, Condvar));
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.1.notify_one();
+    }
+}
+
+/// For an address that is none.
+pub fn no_address() -> Error {
+    Error::usage(text!("no address"), "give `[listen]`, or `[via]` and `[via-key]`")
+}
