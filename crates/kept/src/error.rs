@@ -274,9 +274,9 @@ pub enum LabelError {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LedgerError {
-    /// The ledger cannot be opened or read.
-    #[error("{}: the ledger cannot be read: {source}", path.display())]
-    Read {
+    /// The ledger cannot be opened, read or begun.
+    #[error("{}: the ledger cannot be opened: {source}", path.display())]
+    Open {
         /// The ledger.
         path: PathBuf,
         /// What the system says.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::block::Block;
 use crate::error::KeptError;
 use crate::header::{self, BEFORE, Header, Kind, MAGIC, SIGNATURE, framed, signed};
-use crate::layout::{BlockDigest, INDEXED, LONGEST, Layout, List, mask};
+use crate::layout::{BlockDigest, COUNT, INDEXED, LONGEST, Layout, List, mask};
 use crate::system::read_exact_at;
 use crate::values::Values;
 
@@ -217,9 +217,13 @@ impl SignedHeader {
                 hasher.update(&entry);
                 let [l0, l1, l2, l3, digest @ ..] = entry;
                 let bytes = u32::from_le_bytes([l0, l1, l2, l3]);
+                // An index that lies is left at its first lie, before memory is taken for the rest.
+                if bytes < COUNT as u32 || bytes > LONGEST {
+                    return Err(damaged());
+                }
                 at = match at.checked_add(bytes.into()) {
-                    Some(next) if bytes <= LONGEST => next,
-                    _ => return Err(damaged()),
+                    Some(next) if next <= self.length => next,
+                    _ => return Err(length("index", u128::from(at) + u128::from(bytes))),
                 };
                 starts.push(at);
                 digests.push(digest);

@@ -2,7 +2,7 @@
 
 use crate::error::HeaderFault;
 use crate::layout::{Layout, List, best_rice};
-use crate::value::WIDEST;
+use crate::value::{WIDEST, width};
 
 /// The first bytes of a set file.
 pub(crate) const MAGIC: &[u8; 13] = b"vesica set 1\n";
@@ -92,6 +92,13 @@ impl Epoch {
             keys: 0,
             sender: [0; 32],
         }
+    }
+
+    /// Whether a query of the most keys has a false match with probability 2^-40 at most. A set that outgrew its width needs a
+    /// new whole file.
+    #[must_use]
+    pub fn is_wide_enough(&self) -> bool {
+        width(self.keys, self.most_keys_a_query).is_ok_and(|width| width <= self.width.into())
     }
 }
 
@@ -322,6 +329,13 @@ mod tests {
                 assert_eq!(header.encode(), changed);
             }
         }
+    }
+
+    #[test]
+    fn a_set_can_outgrow_its_width() {
+        let with = |keys| Epoch { keys, most_keys_a_query: 4, width: 50, ..Epoch::new(Kind::Delta, "") };
+        assert!(with(256).is_wide_enough() && !with(257).is_wide_enough());
+        assert!(!Epoch { most_keys_a_query: 5, ..with(256) }.is_wide_enough());
     }
 
     #[test]

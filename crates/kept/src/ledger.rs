@@ -8,6 +8,9 @@
 //!
 //! A record is durable before [`Ledger::charge`] returns. Threads that charge at the same time share one `fsync`. A crash
 //! leaves at most records that nobody was answered for; the next start cuts off a last one that is not whole.
+//!
+//! Links show that a record was changed or taken out. They do not bind whoever runs the server: who can write the file can
+//! also cut it, or write all of it anew.
 
 mod file;
 mod state;
@@ -43,6 +46,7 @@ pub enum Charge {
 pub struct Ledger {
     path: PathBuf,
     file: File,
+    removed: u64,
     shared: Mutex<Shared>,
     changed: Condvar,
 }
@@ -67,7 +71,7 @@ impl Ledger {
     /// # Errors
     ///
     /// [`LedgerError::InUse`] while another process has it, [`LedgerError::Broken`] for a changed record, and
-    /// [`LedgerError::Read`], [`LedgerError::NoLock`], [`LedgerError::NotALedger`].
+    /// [`LedgerError::Open`], [`LedgerError::NoLock`], [`LedgerError::NotALedger`].
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         let mut budgets = Budgets::default();
         let opened = file::open(path, |record| budgets.note(record))?;
@@ -84,6 +88,7 @@ impl Ledger {
         Ok(Ledger {
             path: path.into(),
             file: opened.file,
+            removed: opened.removed,
             shared: Mutex::new(shared),
             changed: Condvar::new(),
         })
@@ -127,6 +132,12 @@ impl Ledger {
     #[must_use]
     pub fn newest(&self) -> u64 {
         self.lock().budgets.newest()
+    }
+
+    /// Bytes of an unfinished record that [`open`](Ledger::open) removed: what a crash had left.
+    #[must_use]
+    pub fn removed(&self) -> u64 {
+        self.removed
     }
 
     /// Waits until the first `mine` records are durable. Who finds nobody writing writes all that wait.
@@ -178,5 +189,35 @@ impl Shared {
         let bytes = self.links.seal(record);
         self.waiting.extend_from_slice(&bytes);
         self.appended += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_refuses_ends_all_charges() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger");
+        let mut ledger = Ledger::open(&path).unwrap();
+        assert_eq!(ledger.charge(&[1; 32], &[1; 32], 5, None, 1).unwrap(), Charge::New);
+        // A handle that cannot write.
+        ledger.file = File::open(&path).unwrap();
+        std::thread::scope(|scope| {
+            for query in 0..8 {
+                let ledger = &ledger;
+                scope.spawn(move || {
+                    // The first one is paid, and still nobody is answered once the disk is in doubt.
+                    let charge = ledger.charge(&[1; 32], &[query; 32], 5, None, 1);
+                    assert!(query == 1 || matches!(charge, Err(LedgerError::Write { .. })));
+                });
+            }
+        });
+        assert!(ledger.charge(&[1; 32], &[1; 32], 5, None, 1).is_err());
+        drop(ledger);
+        let ledger = Ledger::open(&path).unwrap();
+        assert_eq!(ledger.charge(&[1; 32], &[1; 32], 5, None, 1).unwrap(), Charge::Paid);
+        assert_eq!(ledger.charge(&[1; 32], &[2; 32], 5, Some(10), 1).unwrap(), Charge::New);
     }
 }

@@ -9,8 +9,9 @@
 //! file       "vesica set 1\n" ‖ length of the header (u32) ‖ header ‖ signature (64) ‖ index ‖ blocks
 //! epoch      BLAKE3("vesica set 1\n" ‖ length ‖ header): the digest that the next epoch names
 //! signature  over "vesica set file" ‖ "vesica set 1\n" ‖ length ‖ header
-//! index      for each block its length (u32) ‖ 16 bytes of a BLAKE3; the header has the digest of the index
-//! lists      additions, then removals; 2^b blocks each, by the top b bits of a value
+//! index      for each block its length (u32) ‖ the first 16 bytes of its digest; the header has the BLAKE3 of the index
+//! digest     BLAKE3's derive_key("vesica kept set: block v1") of list (u8: 0, 1) ‖ number of the block (u64) ‖ block
+//! lists      additions, then removals; 2^b blocks each, by the top b bits of a value; about 512 values a block
 //! block      count (u32) ‖ Golomb–Rice code of the gaps between the other w - b bits, ascending ‖ sealed labels
 //! ```
 //!

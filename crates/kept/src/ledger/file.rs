@@ -92,24 +92,26 @@ pub(super) struct Opened {
     pub(super) links: Links,
     /// Bytes of the magic and of all records.
     pub(super) length: u64,
+    /// Bytes after them, which were removed.
+    pub(super) removed: u64,
 }
 
 /// Opens or begins a ledger and hands its records over in order.
 pub(super) fn open(path: &Path, note: impl FnMut(&Record)) -> Result<Opened, LedgerError> {
-    let reading = |source| LedgerError::Read { path: path.into(), source };
+    let opening = |source| LedgerError::Open { path: path.into(), source };
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
-    let file = keep_private(&mut options).open(path).map_err(reading)?;
+    let file = keep_private(&mut options).open(path).map_err(opening)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Err(LedgerError::InUse { path: path.into() }),
         Err(TryLockError::Error(source)) => return Err(LedgerError::NoLock { path: path.into(), source }),
     }
-    let found = file.metadata().map_err(reading)?.len();
+    let found = file.metadata().map_err(opening)?.len();
     let mut input = BufReader::with_capacity(1 << 16, &file);
     let mut magic = [0; MAGIC.len()];
     let there = found.min(MAGIC.len() as u64) as usize;
-    input.read_exact(&mut magic[..there]).map_err(reading)?;
+    input.read_exact(&mut magic[..there]).map_err(opening)?;
     if magic[..there] != MAGIC[..there] {
         return Err(LedgerError::NotALedger { path: path.into() });
     }
@@ -117,9 +119,9 @@ pub(super) fn open(path: &Path, note: impl FnMut(&Record)) -> Result<Opened, Led
     if length != found {
         // A new file, or what a crash left of a record.
         let begun = write_all_at(&file, MAGIC, 0).and_then(|()| file.set_len(length));
-        begun.and_then(|()| file.sync_all()).and_then(|()| sync_folder(path)).map_err(reading)?;
+        begun.and_then(|()| file.sync_all()).and_then(|()| sync_folder(path)).map_err(opening)?;
     }
-    Ok(Opened { file, links, length })
+    Ok(Opened { file, links, length, removed: found.saturating_sub(length) })
 }
 
 /// Reads the records of a file of `found` bytes, and says how many bytes are good.
@@ -129,17 +131,17 @@ fn read(
     path: &Path,
     mut note: impl FnMut(&Record),
 ) -> Result<(Links, u64), LedgerError> {
-    let reading = |source| LedgerError::Read { path: path.into(), source };
+    let opening = |source| LedgerError::Open { path: path.into(), source };
     let records = found.saturating_sub(MAGIC.len() as u64) / RECORD as u64;
     let mut links = Links::new();
     let mut length = MAGIC.len() as u64;
     for number in 0..records {
         let mut bytes = [0; RECORD];
-        input.read_exact(&mut bytes).map_err(reading)?;
+        input.read_exact(&mut bytes).map_err(opening)?;
         match links.open(&bytes) {
             Some(record) => note(&record),
             // A crash can leave the length of a file and not its bytes: the last record, or zeros to the end.
-            None if number + 1 == records || is_zero(&bytes) && rest_is_zero(input).map_err(reading)? => {
+            None if number + 1 == records || is_zero(&bytes) && rest_is_zero(input).map_err(opening)? => {
                 break;
             }
             None => {

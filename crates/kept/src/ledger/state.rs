@@ -41,12 +41,10 @@ impl Budgets {
     /// What the query of a record costs, if it comes now. The record's time is not before the newest.
     pub(super) fn decide(&self, record: &Record, most_a_day: Option<u64>) -> Decision {
         let today = record.time / DAY;
-        let Some(most) = most_a_day else {
-            return if self.is_paid(record, today) { Decision::Paid } else { Decision::New };
-        };
         if self.is_paid(record, today) {
             return Decision::Paid;
         }
+        let most = most_a_day.unwrap_or(u64::MAX);
         let receiver = self.receivers.get(&record.receiver);
         let used = receiver.filter(|receiver| receiver.day == today).map_or(0, |receiver| receiver.keys);
         let left = most.saturating_sub(used);
