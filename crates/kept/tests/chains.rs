@@ -1,4 +1,5 @@
 //! Whole files and deltas are one set, and what is missing or wrong is named.
+#![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
 mod common;
 
@@ -260,7 +261,8 @@ fn files_of_a_chain_agree() {
     let folder = tempfile::tempdir().unwrap();
     let publisher = Publisher::new(folder.path(), 15, 10);
     let delta = folder.path().join("delta.vset");
-    let changes: [(&str, fn(&mut Epoch)); 8] = [
+    type Change = fn(&mut Epoch);
+    let changes: [(&str, Change); 8] = [
         ("sender", |epoch| epoch.sender = [8; 32]),
         ("suite", |epoch| epoch.suite = "P256-SHA256".into()),
         ("public key", |epoch| epoch.public_key = [9; 32]),

@@ -1,4 +1,5 @@
 //! A changed file is refused, or what is read of it is right; and the error says where.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 mod common;
 
@@ -6,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use common::{SENDER, Set, VERIFY, assemble, block, epoch, open, rng, uniform, write};
+use rand::{Rng, RngExt};
 use vesica_kept::{Epoch, Header, HeaderFault, KeptError, Kind, List, SetFile};
 
 /// All that a file answers: each list as it is read, and as it is found.
@@ -214,4 +216,61 @@ fn a_signed_block_that_does_not_follow_the_format_is_refused() {
         let is_named = matches!(error, KeptError::Malformed { list: List::Additions, block: 0, .. });
         assert!(is_named || matches!(error, KeptError::Length { .. }), "{number}: {error}");
     }
+}
+
+#[test]
+fn a_sender_that_signs_anything_gets_no_panic_and_no_wrong_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rng = rng(4);
+    let (mut opened, mut read) = (0, 0);
+    for number in 0..1000 {
+        let path = folder.path().join(format!("{number}.vset"));
+        let mut odd =
+            header(rng.random_range(0..5), rng.random_range(0..3), [0, 0, 16, 17][rng.random_range(0..4)]);
+        if rng.random_ratio(1, 4) {
+            (odd.epoch.width, odd.rice) = (rng.random_range(1..=128), [rng.random_range(0..128), 50]);
+        }
+        let list = |count: u64, label: u32, rng: &mut rand::rngs::StdRng| {
+            let rests: Vec<u128> = uniform(count as usize, 58, 0, rng).into_keys().collect();
+            let mut block = block(&rests, &vec![1; rests.len() * label as usize], 50);
+            for _ in 0..rng.random_range(0..3) {
+                match (rng.random_range(0..4), rng.random_range(0..block.len())) {
+                    (0, at) => block[at] = rng.random(),
+                    (1, at) => drop(block.drain(at..)),
+                    (2, at) => block.insert(at, rng.random()),
+                    (_, at) => rng.fill_bytes(&mut block[at..]),
+                }
+                if block.is_empty() {
+                    block.push(0);
+                }
+            }
+            vec![block]
+        };
+        let (added, label) = (rng.random_range(0..5), odd.epoch.label_bytes);
+        let lists = [list(added, label, &mut rng), list(odd.epoch.removed, 0, &mut rng)];
+        fs::write(&path, assemble(odd, &lists)).unwrap();
+        let Ok(file) = SetFile::open(&path, VERIFY) else {
+            continue;
+        };
+        opened += 1;
+        for list in [List::Additions, List::Removals] {
+            let Ok(entries) = file.values(list).collect::<Result<Vec<_>, _>>() else {
+                continue;
+            };
+            read += 1;
+            let epoch = &file.header().epoch;
+            let (count, label) = match list {
+                List::Additions => (epoch.added, epoch.label_bytes),
+                List::Removals => (epoch.removed, 0),
+            };
+            assert_eq!(entries.len() as u64, count);
+            assert!(entries.iter().all(|entry| entry.label.len() == label as usize));
+            assert!(entries.iter().all(|entry| entry.value >> (epoch.width - 1) <= 1));
+            assert!(entries.is_sorted_by(|one, other| one.value < other.value));
+            let asked: Vec<u128> = entries.iter().map(|entry| entry.value).collect();
+            assert!(file.find(list, &asked).unwrap().iter().all(Option::is_some));
+        }
+    }
+    println!("of 1000 files {opened} open, and {read} of their lists are read");
+    assert!(opened > 400 && read > 200, "{opened} {read}");
 }

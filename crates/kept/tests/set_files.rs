@@ -1,4 +1,5 @@
 //! What is written is found again, in as many bytes as promised.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where something is not as it must be")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! What the tests share: a toy signature, uniform values, and a second writer of the format, bit by bit.
 #![allow(dead_code, reason = "each test program uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
