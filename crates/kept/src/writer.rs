@@ -4,13 +4,11 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use crate::block::Collected;
 use crate::error::{KeptError, Misuse};
 use crate::header::{BEFORE, Epoch, Header, SIGNATURE, framed, signed};
 use crate::layout::{BlockDigest, INDEXED, LONGEST, Layout, List, mask};
-use crate::system::{folder, sync_folder, usual};
+use crate::temporary::{Temporary, unnamed};
 
 /// Bytes that are written at once.
 const BUFFER: usize = 1 << 17;
@@ -21,7 +19,7 @@ const BUFFER: usize = 1 << 17;
 pub struct SetWriter {
     path: PathBuf,
     header: Header,
-    out: BufWriter<NamedTempFile>,
+    out: BufWriter<Temporary>,
     additions: ListWriter,
     removals: ListWriter,
     /// The blocks of removals, which follow those of additions in the file.
@@ -44,16 +42,14 @@ impl SetWriter {
             return Err(KeptError::Exists { path: path.into() });
         }
         let write = |source| KeptError::Write { path: path.into(), source };
-        let mut builder = tempfile::Builder::new();
-        let builder = usual(builder.prefix(".vesica-").suffix(".tmp"));
-        let mut file = builder.tempfile_in(folder(path)).map_err(write)?;
+        let mut file = Temporary::beside(path).map_err(write)?;
         // The place of header, signature and index is left free.
         let blocks = additions.layout.blocks() + removals.layout.blocks();
         let start = (BEFORE + header.encode().len() + SIGNATURE) as u64 + blocks * INDEXED;
         file.seek(SeekFrom::Start(start)).map_err(write)?;
         let removed = match header.epoch.removed {
             0 => None,
-            _ => Some(tempfile::tempfile_in(folder(path)).map_err(write)?),
+            _ => Some(unnamed(path).map_err(write)?),
         };
         Ok(SetWriter {
             path: path.into(),
@@ -117,22 +113,12 @@ impl SetWriter {
         let signature = sign(&signed(&framed));
         file.seek(SeekFrom::Start(0))?;
         file.write_all(&[&framed[..], &signature, &index].concat())?;
-        put(file, path)?;
+        file.put(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Fault::Exists,
+            _ => Fault::Io(error),
+        })?;
         Ok(self.header)
     }
-}
-
-/// Gives a complete file its name, unless that is taken.
-fn put(file: NamedTempFile, path: &Path) -> Result<(), Fault> {
-    file.as_file().sync_all()?;
-    if let Err(failed) = file.persist_noclobber(path) {
-        // Some file systems have no step that names a file unless the name is taken.
-        if failed.error.kind() == io::ErrorKind::AlreadyExists || path.symlink_metadata().is_ok() {
-            return Err(Fault::Exists);
-        }
-        failed.file.persist(path).map_err(|error| error.error)?;
-    }
-    Ok(sync_folder(path)?)
 }
 
 /// An error that does not know its file yet.

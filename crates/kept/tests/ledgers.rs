@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use vesica_kept::{Charge, Ledger, LedgerError};
 
 const DAY: u64 = 86_400;
@@ -203,4 +205,43 @@ fn a_charge_is_on_disk_when_it_returns() {
         blake3::hash(&bytes).to_hex().as_str(),
         "c944207b7c456566ff594fffaf41c7b6f5f774674ff1bb136acc0fdcd4901320"
     );
+}
+
+#[test]
+fn a_ledger_charges_as_a_list_of_all_queries_would() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ledger");
+    let mut rng = StdRng::seed_from_u64(1);
+    let (mut ledger, mut clock, mut newest) = (open(&path), NOW, 0);
+    let mut list: Vec<(u8, u8, u32, u64)> = Vec::new();
+    let mut seen = [0; 3];
+    for _ in 0..600 {
+        if rng.random_ratio(1, 10) {
+            drop(ledger);
+            ledger = open(&path);
+        }
+        clock += if rng.random_ratio(1, 5) { rng.random_range(0..2 * DAY) } else { 60 };
+        let now = if rng.random_ratio(1, 5) { clock - rng.random_range(0..3 * DAY) } else { clock };
+        let (receiver, query, keys) =
+            (rng.random_range(0..3), rng.random_range(0..8), rng.random_range(1..4) * 20);
+        let charge = ledger.charge(&[receiver; 32], &[query; 32], keys, Some(100), now).unwrap();
+        let time = now.max(newest);
+        let today = |record: &(u8, u8, u32, u64)| record.0 == receiver && record.3 / DAY == time / DAY;
+        let used: u64 = list.iter().filter(|record| today(record)).map(|record| u64::from(record.2)).sum();
+        let is_paid = list.iter().any(|record| {
+            (record.0, record.1, record.2) == (receiver, query, keys) && time / DAY - record.3 / DAY < 8
+        });
+        let expected = if is_paid {
+            Charge::Paid
+        } else if used + u64::from(keys) > 100 {
+            Charge::Over { left: 100 - used, renews: (time / DAY + 1) * DAY }
+        } else {
+            list.push((receiver, query, keys, time));
+            newest = time;
+            Charge::New
+        };
+        assert_eq!(charge, expected);
+        seen[[Charge::New, Charge::Paid].iter().position(|charge| *charge == expected).unwrap_or(2)] += 1;
+    }
+    assert!(seen.iter().all(|count| *count > 50), "{seen:?}");
 }

@@ -187,6 +187,11 @@ fn a_writer_refuses_what_was_not_announced() {
     writer.remove(5).unwrap();
     assert_eq!(fault(writer.remove(5)), Misuse::Order(List::Removals));
     assert_eq!(fault(writer.remove(1 << 50)), Misuse::Width(List::Removals));
+    // Long labels, and all values in the first block.
+    let mut crowded = create(&|epoch| (epoch.added, epoch.label_bytes) = (300, 1 << 16)).unwrap();
+    let label = vec![0; 1 << 16];
+    let refused = (0..300).find_map(|value| crowded.add(value, &label).err());
+    assert_eq!(fault(refused.map_or(Ok(()), Err)), Misuse::Crowded(List::Additions));
     for change in [
         &(|epoch: &mut Epoch| epoch.width = 0) as &dyn Fn(&mut Epoch),
         &|epoch| epoch.kind = Kind::Whole,
