@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use vesica::Error;
 use vesica::memory::Bytes;
 use vesica::protocols::Participant;
-use vesica::report::{Event, Report};
+use vesica::report::{Event, KeptReport, Report};
 use vesica::results::ResultReport;
 use vesica::text::Voice;
 
@@ -180,6 +180,9 @@ pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> Str
             took(report, alone)
         );
     }
+    if let Some(kept) = report.kept.as_ref().filter(|kept| kept.asked.is_none()) {
+        return published(report, kept, output);
+    }
     let sizes = &report.sizes;
     let place = output.map_or(String::new(), |path| format!("; written to {path}"));
     let mut text = match (&report.matches, report.result.as_ref().and_then(answer)) {
@@ -216,10 +219,39 @@ pub(crate) fn summary(report: &Report, output: Option<&str>, alone: bool) -> Str
             format!("\nthe partner learned our size, {}; we learned theirs, {seen}", keys(shown))
         };
     }
+    if let Some((kept, asked)) = report.kept.as_ref().and_then(|kept| Some((kept, kept.asked?))) {
+        text += &format!(
+            "\nthe set: epoch {} under key {}, {}; the sender learned that we asked for {}",
+            kept.epoch,
+            kept.key_number,
+            keys(kept.keys),
+            keys(asked)
+        );
+    }
     if let Some(parts) = &report.parts {
         text += &format!("\nplayed in {} parts", parts.count);
     }
     text + "\n" + &took(report, alone)
+}
+
+/// What is shown of a set that was published.
+fn published(report: &Report, kept: &KeptReport, output: Option<&str>) -> String {
+    let changes = match kept.removed {
+        0 if kept.added == kept.keys => String::new(),
+        removed => format!(" ({} came or have new labels, {removed} went)", kept.added),
+    };
+    let place = output.map_or(String::new(), |path| format!("; written to {path}"));
+    let mut text =
+        format!("epoch {} under key {}: {}{changes}{place}", kept.epoch, kept.key_number, keys(kept.keys));
+    let skipped = [("without a key", report.sizes.nulls), ("with an invalid key", report.sizes.invalid)];
+    for (what, count) in skipped.into_iter().filter(|(_, count)| *count > 0) {
+        text += &format!("\n{} {what} left out", rows(count));
+    }
+    text + &format!(
+        "\n{} rows read; took {}",
+        report.sizes.rows,
+        seconds(report.phases.iter().map(|phase| phase.wall_s).sum())
+    )
 }
 
 /// A result that is not rows; none if this side does not learn it.

@@ -127,6 +127,13 @@ impl Ledger {
         self.make_durable(shared, mine).map(|()| charge)
     }
 
+    /// The keys that are left to a receiver in the UTC day of `now` (seconds since 1970), and when that day ends.
+    #[must_use]
+    pub fn left(&self, receiver: &[u8; 32], most_a_day: u64, now: u64) -> (u64, u64) {
+        let budgets = &self.lock().budgets;
+        budgets.left(receiver, most_a_day, now.max(budgets.newest()))
+    }
+
     /// The time of the newest record, in seconds since 1970; 0 if there is none. If it lies in the future, a wrong clock was
     /// written down, and budgets stay those of that day until it is over.
     #[must_use]

@@ -45,13 +45,19 @@ impl Budgets {
             return Decision::Paid;
         }
         let most = most_a_day.unwrap_or(u64::MAX);
-        let receiver = self.receivers.get(&record.receiver);
-        let used = receiver.filter(|receiver| receiver.day == today).map_or(0, |receiver| receiver.keys);
-        let left = most.saturating_sub(used);
+        let (left, renews) = self.left(&record.receiver, most, record.time);
         match u64::from(record.keys) <= left {
             true => Decision::New,
-            false => Decision::Over { left, renews: (today + 1).saturating_mul(DAY) },
+            false => Decision::Over { left, renews },
         }
+    }
+
+    /// The keys that are left to a receiver on the day of that time, and when that day ends.
+    pub(super) fn left(&self, receiver: &[u8; 32], most_a_day: u64, time: u64) -> (u64, u64) {
+        let today = time / DAY;
+        let receiver = self.receivers.get(receiver).filter(|receiver| receiver.day == today);
+        let left = most_a_day.saturating_sub(receiver.map_or(0, |receiver| receiver.keys));
+        (left, (today + 1).saturating_mul(DAY))
     }
 
     fn is_paid(&self, record: &Record, today: u64) -> bool {

@@ -112,7 +112,7 @@ impl Error {
             LedgerError::InUse { .. } => {
                 of(Kind::Usage, "end the other `vesica serve`, or give each a ledger of its own")
             }
-            LedgerError::Read { source, .. } | LedgerError::Write { source, .. } => of_system(source, || {
+            LedgerError::Open { source, .. } | LedgerError::Write { source, .. } => of_system(source, || {
                 of(
                     Kind::Output,
                     "name a file in a folder that you may write to with `[ledger]`; nothing was answered",

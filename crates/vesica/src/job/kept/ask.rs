@@ -182,7 +182,8 @@ impl Query<'_> {
             }
             let answered = self.waiting.len().min(self.threads);
             if answered == 0 {
-                let _ = channel.send(&0u32.to_le_bytes()).and_then(|()| channel.flush());
+                // All answers are here; how the server ends does not matter.
+                let _ = channel.send(&0u32.to_le_bytes()).and_then(|()| channel.finish(&[]));
                 return Ok(());
             }
             let counts: Vec<usize> =
@@ -198,12 +199,12 @@ impl Query<'_> {
 
     /// The next batches, one for each thread.
     fn blind(&mut self, rng: &mut dyn CryptoRng) -> Result<Vec<Batch>, Error> {
-        let ends = (1..=self.threads).map(|batch| (self.next + batch * BATCH).min(self.items.len()));
-        let mut first = self.next;
         let mut parts = Vec::new();
-        for end in ends.filter(|end| *end > first).collect::<Vec<_>>() {
-            parts.push((first, end - first, Prg::from_rng(rng)));
-            first = end;
+        let mut first = self.next;
+        while first < self.items.len() && parts.len() < self.threads {
+            let count = BATCH.min(self.items.len() - first);
+            parts.push((first, count, Prg::from_rng(rng)));
+            first += count;
         }
         let mut batches: Vec<Option<Batch>> = parts.iter().map(|_| None).collect();
         let this = &*self;

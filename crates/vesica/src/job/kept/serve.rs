@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rand_core::CryptoRng;
 use serde::Serialize;
-use vesica_channel::{CancelToken, Channel};
+use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_kept::{Chain, Charge, Ledger};
 use vesica_net::{Address, Connection, Identity, NetEvent, Options, PublicKey, serve_peers};
 use vesica_protocols::Error as ProtocolError;
@@ -37,6 +37,9 @@ const MOST_OF_ONE: usize = 16;
 const PIECE: usize = 1 << 16;
 /// Between two looks whether the set has new files.
 const LOOK: Duration = Duration::from_secs(1);
+/// How long a receiver that was refused may take to leave, and how much of 32 bytes is taken in until then.
+const FAREWELL: Duration = Duration::from_secs(10);
+const MOST_UNREAD: usize = 1 << 20;
 /// Stack of a connection's thread.
 const STACK: usize = 1 << 20;
 
@@ -273,8 +276,8 @@ enum Ended {
     Refused(&'static str),
 }
 
-impl From<vesica_channel::ChannelError> for Ended {
-    fn from(_: vesica_channel::ChannelError) -> Self {
+impl From<ChannelError> for Ended {
+    fn from(_: ChannelError) -> Self {
         Ended::Broken
     }
 }
@@ -449,8 +452,16 @@ impl<'a> Hall<'a> {
         let most = self.chain().head().epoch.most_keys_a_query;
         let mut rng = randomness().map_err(|_| Ended::Refused("there is no randomness"))?;
         if hello.keys > most {
-            refuse(channel, TOO_MANY, 0, 0)?;
+            turn_down(channel, TOO_MANY, 0, 0)?;
             return Err(Ended::Refused("it asks for too many keys at once"));
+        }
+        // A query that is beyond the budget costs nothing; the rest of one that broke may have been charged.
+        if let (Some(most_a_day), Want::Query) = (self.job.most_a_day, hello.want) {
+            let (left, renews) = self.job.ledger.left(receiver.as_bytes(), most_a_day, now());
+            if u64::from(hello.keys) > left {
+                turn_down(channel, OVER_BUDGET, left, renews)?;
+                return Err(Ended::Refused("it is over its budget"));
+            }
         }
         let mut asked = 0u64;
         loop {
@@ -461,7 +472,7 @@ impl<'a> Hall<'a> {
             }
             asked += u64::from(count);
             if count as usize > BATCH || asked > u64::from(most) {
-                refuse(channel, TOO_MANY, 0, 0)?;
+                turn_down(channel, TOO_MANY, 0, 0)?;
                 return Err(Ended::Refused("it asks for too many keys at once"));
             }
             let blinded = recv_elements(channel, count as usize)?;
@@ -469,7 +480,7 @@ impl<'a> Hall<'a> {
                 Charge::New => {}
                 Charge::Paid => counts[1] += u64::from(count),
                 Charge::Over { left, renews } => {
-                    refuse(channel, OVER_BUDGET, left, renews)?;
+                    turn_down(channel, OVER_BUDGET, left, renews)?;
                     return Err(Ended::Refused("it is over its budget"));
                 }
             }
@@ -484,7 +495,7 @@ impl<'a> Hall<'a> {
                     return Err(Ended::Refused("it sent what is no blinded key"));
                 }
                 Err(_) => {
-                    refuse(channel, FAILED, 0, 0)?;
+                    turn_down(channel, FAILED, 0, 0)?;
                     return Err(Ended::Broken);
                 }
             };
@@ -502,9 +513,8 @@ impl<'a> Hall<'a> {
             .update(receiver.as_bytes())
             .update(blinded.as_flattened())
             .finalize();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let most = self.job.most_a_day;
-        let charged = self.job.ledger.charge(receiver.as_bytes(), digest.as_bytes(), count, most, now);
+        let charged = self.job.ledger.charge(receiver.as_bytes(), digest.as_bytes(), count, most, now());
         charged.map_err(|error| {
             // Nothing more can be answered.
             let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -554,6 +564,25 @@ impl<'a> Hall<'a> {
         let _ = channel.finish(&[]);
         Ok(())
     }
+}
+
+/// Sends a refusal, and takes in what the receiver has sent before it reads that: a connection that is closed with bytes
+/// unread takes the refusal with it.
+fn turn_down(channel: &mut Connection, reason: u8, left: u64, renews: u64) -> Result<(), ChannelError> {
+    refuse(channel, reason, left, renews)?;
+    channel.expect_within(Some(FAREWELL));
+    let mut unread = [0; 32];
+    for _ in 0..MOST_UNREAD {
+        if channel.recv_exact(&mut unread).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Seconds since 1970 by this machine's clock.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
 /// See [`Hall::permit`].

@@ -114,7 +114,7 @@ impl ReceiverHello {
     }
 }
 
-/// Sends a refusal, and ends in order.
+/// Sends a refusal.
 pub(super) fn refuse(
     channel: &mut dyn Channel,
     reason: u8,
