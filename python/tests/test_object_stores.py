@@ -367,6 +367,22 @@ def test_rows_of_an_export_are_those_of_the_files(server: Server, tmp_path: Path
     assert Path("disk.csv").read_bytes() == Path("store.csv").read_bytes() == Path("pattern.csv").read_bytes()
 
 
+def test_objects_that_stand_for_folders_are_no_part_of_a_table(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_bytes(text(range(30)))
+    for part in range(2):
+        server.put(f"marked/day-{part}/rows.csv", text(range(part * 10, part * 10 + 10)))
+        server.put(f"marked/day-{part}/", b"")
+    server.put("marked/", b"")
+    for place, count in [("marked/**", 20), ("marked/*/*.csv", 20), ("marked/day-1/", 10), ("marked/day-1", 10)]:
+        code, screen = vesica_local("mine.csv", at(place), "out.csv")
+        assert code == 0, screen
+        assert Path("out.csv").read_bytes().count(b"\n") == count + 1
+    # A file without bytes is told, as on a disk.
+    server.put("marked/day-1/empty.csv", b"")
+    code, screen = vesica_local("mine.csv", at("marked/**"), "out.csv")
+    assert code == 65 and "day-1/empty.csv: is empty" in screen, screen
+
+
 @pytest.mark.parametrize(("rows", "parts"), [(20_000, 0), (60_000, 2)], ids=["one-request", "in-parts"])
 def test_two_parties_with_the_store_of_google(
     server: Server, tmp_path: Path, keys: dict[str, str], monkeypatch: pytest.MonkeyPatch, rows: int, parts: int
