@@ -58,13 +58,16 @@ fn main() {
     show("blind", blind);
     let rng = &mut StdRng::seed_from_u64(2);
     let (evaluate, evaluations) = time(elements, || {
-        let evaluate = |batch: &vesica_protocols::public_key::voprf::Blinded| key.evaluate(&batch.elements, rng).ok();
+        let evaluate =
+            |batch: &vesica_protocols::public_key::voprf::Blinded| key.evaluate(&batch.elements, rng).ok();
         blinded.iter().filter_map(evaluate).collect::<Vec<Evaluation>>()
     });
     show("evaluate and prove", evaluate);
     let (finalize, answers) = time(elements, || {
         let steps = batches.iter().zip(&blinded).zip(&evaluations);
-        steps.filter_map(|((batch, blinded), answer)| client.finalize(batch, blinded, answer).ok()).collect::<Vec<_>>()
+        steps
+            .filter_map(|((batch, blinded), answer)| client.finalize(batch, blinded, answer).ok())
+            .collect::<Vec<_>>()
     });
     show("check and finalize", finalize);
     assert!(answers.concat() == outputs, "the client's outputs are the holder's");
