@@ -27,11 +27,13 @@ typedef struct {
 #define MULTIPLES 8
 
 FUNCTION Field edwards_d(void) {
-    return field_of(0x135978a3u, 0x75eb4dcau, 0x4141d8abu, 0x00700a4du, 0x7779e898u, 0x8cc74079u, 0x2b6ffe73u, 0x52036ceeu);
+    return field_of(0x135978a3u, 0x75eb4dcau, 0x4141d8abu, 0x00700a4du, 0x7779e898u, 0x8cc74079u, 0x2b6ffe73u,
+                    0x52036ceeu);
 }
 
 FUNCTION Field edwards_2d(void) {
-    return field_of(0x26b2f159u, 0xebd69b94u, 0x8283b156u, 0x00e0149au, 0xeef3d130u, 0x198e80f2u, 0x56dffce7u, 0x2406d9dcu);
+    return field_of(0x26b2f159u, 0xebd69b94u, 0x8283b156u, 0x00e0149au, 0xeef3d130u, 0x198e80f2u, 0x56dffce7u,
+                    0x2406d9dcu);
 }
 
 // The point of these fractions; T only where it is asked for, and otherwise as it was.
@@ -80,6 +82,11 @@ FUNCTION Summand summand_of(const Point *point) {
     return summand;
 }
 
+// The sum of two points, for what an element needs a few times: called, so that there is less to compile.
+CALLED void point_add_once(const Point *point, const Summand *other, Point *sum) {
+    point_of(sum, point_add(point, *other), 1);
+}
+
 FUNCTION Summand summand_select(Mask mask, const Summand *a, Summand b) {
     b.y_plus_x = field_select(mask, a->y_plus_x, b.y_plus_x);
     b.y_minus_x = field_select(mask, a->y_minus_x, b.y_minus_x);
@@ -115,7 +122,7 @@ FUNCTION Point point_multiply(const u32 *scalar, Point point) {
     table[0] = summand_of(&point);
     ROLLED for (int i = 1; i < MULTIPLES; ++i) {
         Point sum;
-        point_of(&sum, point_add(&point, table[i - 1]), 1);
+        point_add_once(&point, &table[i - 1], &sum);
         table[i] = summand_of(&sum);
     }
     u32 windows[8];

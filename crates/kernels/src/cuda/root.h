@@ -5,7 +5,8 @@
 
 // A square root of -1, as in RFC 9496.
 FUNCTION Field field_sqrt_m1(void) {
-    return field_of(0x4a0ea0b0u, 0xc4ee1b27u, 0xad2fe478u, 0x2f431806u, 0x3dfbd7a7u, 0x2b4d0099u, 0x4fc1df0bu, 0x2b832480u);
+    return field_of(0x4a0ea0b0u, 0xc4ee1b27u, 0xad2fe478u, 0x2f431806u, 0x3dfbd7a7u, 0x2b4d0099u, 0x4fc1df0bu,
+                    0x2b832480u);
 }
 
 // a^(2^count).
@@ -39,16 +40,16 @@ CALLED Field field_power(Field a) {
 // root is zero where u or v is; a square is reported if u is zero, not if only v is.
 FUNCTION Mask field_sqrt_ratio(Field u, Field v, Field *root) {
     const Field i = field_sqrt_m1();
-    const Field v3 = field_mul(field_square(v), v);
-    const Field v7 = field_mul(field_square(v3), v);
-    const Field candidate = field_mul(field_mul(u, v3), field_power(field_mul(u, v7)));
+    const Field v3 = field_mul_once(field_mul_once(v, v), v);
+    const Field v7 = field_mul_once(field_mul_once(v3, v3), v);
+    const Field candidate = field_mul_once(field_mul_once(u, v3), field_power(field_mul_once(u, v7)));
     // The candidate is a square root of ±u/v or of ±i·u/v; which one shows in its square.
-    const Field check = field_mul(field_square(candidate), v);
+    const Field check = field_mul_once(field_mul_once(candidate, candidate), v);
     const Field minus_u = field_negate(u);
     const Mask correct = field_equal(check, u);
     const Mask flipped = field_equal(check, minus_u);
-    const Mask flipped_i = field_equal(check, field_mul(minus_u, i));
-    *root = field_abs(field_select(flipped | flipped_i, field_mul(candidate, i), candidate));
+    const Mask flipped_i = field_equal(check, field_mul_once(minus_u, i));
+    *root = field_abs(field_select(flipped | flipped_i, field_mul_once(candidate, i), candidate));
     return correct | flipped;
 }
 
