@@ -11,7 +11,7 @@ import ptx
 ORDER = 2**252 + 27742317777372353535851937790883648493
 GENERATOR = bytes.fromhex("e2f2ae0a6abc4e71a884a961c500515f58e30b6aa582dd8db6a65945e08d2d76")
 # Scalars at the edges of the windows.
-SCALARS = [0, 1, 8, ORDER - 1, int.from_bytes(bytes([0x77] * 31 + [7]), "little"), int.from_bytes(bytes([0x88] * 31 + [7]), "little")]
+SCALARS = [0, 1, 8, ORDER - 1, *(int.from_bytes(bytes([byte] * 31 + [7]), "little") for byte in (0x77, 0x88))]
 # No element is invalid.
 NONE = b"\xff" * 4
 
@@ -63,7 +63,7 @@ def group(machine, twin, rng):
         write(machine, invalid_at, NONE)
         machine.launch("decode_mul_encode", [scalar_at, in_at, out_at, 1, invalid_at], 0)
         assert read(machine, invalid_at, 4) == bytes(4), "an invalid element is not found"
-    print(f"emulated: {len(scalars)} elements each of map_mul_encode and decode_mul_encode as twin.c has them; one trace")
+    print(f"emulated: {len(scalars)} elements each of map_ and decode_mul_encode as twin.c has them; one trace")
 
 
 def bloom(machine, twin, rng):

@@ -3,12 +3,14 @@
     pip install nvidia-cuda-nvrtc==13.5.* nvidia-cuda-nvdisasm==13.5.*
     python benchmarks/card/compile.py [--kind sm_90] [--output FILE]
 
-One line a kernel: registers, stack, spills and, where nvdisasm is installed, instructions. It ends with 1 if the text does
-not compile or a kernel spills registers. `--output` keeps the machine code, which `Card::open_with` takes.
+One line a kernel: registers, bytes of stack and of spills and, where nvdisasm is installed, instructions. It ends with 1
+if the text does not compile or a kernel spills registers. `--output` keeps the machine code, which `Card::open_with`
+takes.
 
-`--emulate` then runs the kernels' PTX on an interpreter (`ptx.py`), a thread at a time, and compares them with `twin.c` as
-the C compiler of this machine builds it. It also compares the branches and the addresses of every run under other secret
-scalars and items: they must be the same. This takes a minute.
+`--emulate` then runs the kernels' PTX on an interpreter (`ptx.py`), a thread at a time, and compares them with `twin.c`
+as the C compiler of this machine builds it. It also compares the branches and the addresses of every run under other
+secret scalars and items: they must be the same. What the last step, from PTX to machine code, makes of them is not
+checked here. All of it takes a minute at most.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Runs PTX, the language between CUDA and machine code, a thread at a time: as much of it as the kernels use.
 
-Each function becomes one of Python, a block of it for every label. What a thread does that others could notice goes into a
-trace: every branch, taken or not, and the address of every load and store.
+Each function becomes one of Python, a block of it for every label. What a thread does that others could notice goes into
+a trace: every branch, taken or not, and the address of every load and store.
 """
 
 import re
@@ -22,7 +22,7 @@ class Machine:
         self.memory, self.local, self.trace = bytearray(), bytearray(), []
         self.functions, self.parameters = {}, {}
         ptx = re.sub(r"//.*", "", ptx)
-        header = r"^(?:\.visible )?\.(?:func|entry)\s+(?:\((?P<result>[^)]*)\)\s*)?(?P<name>\w+)\((?P<parameters>[^)]*)\)"
+        header = r"^(?:\.visible )?\.(?:func|entry)\s+(?:\([^)]*\)\s*)?(?P<name>\w+)\((?P<parameters>[^)]*)\)"
         for match in re.finditer(header + r"[^{;]*\{(?P<body>.*?)^\}", ptx, re.MULTILINE | re.DOTALL):
             names = re.findall(r"(\w+)(?:\[\d+\])?\s*(?:,|$)", match["parameters"])
             self.parameters[match["name"]] = names
@@ -130,7 +130,8 @@ def statement(text, labels):
         return [f"P['{text.split()[1]}'] = bytearray(256)"]
     if match := re.match(r"@(!?)%(p\d+) bra (\$\w+)", text):
         condition = f"not {match[2]}" if match[1] else match[2]
-        return [f"machine.trace.append(bool({condition}))", f"if {condition}:", f"    pc = {labels[match[3]]}", "    continue"]
+        taken = [f"if {condition}:", f"    pc = {labels[match[3]]}", "    continue"]
+        return [f"machine.trace.append(bool({condition}))", *taken]
     if match := re.match(r"bra(?:\.uni)? (\$\w+)", text):
         return [f"pc = {labels[match[1]]}", "continue"]
     if text == "ret":
@@ -168,10 +169,12 @@ def memory(parts, operands):
             name, _, offset = where.strip("[]").partition("+")
             at = int(offset or 0) + i * size
             place = f"P['{name}'][{at}:{at + size}]"
-            read, write = f"int.from_bytes({place}, 'little')", f"{place} = ({operand(register)}).to_bytes({size}, 'little')"
+            read = f"int.from_bytes({place}, 'little')"
+            write = f"{place} = ({operand(register)} & {MASK[8 * size]}).to_bytes({size}, 'little')"
         else:
             place = f"{address(where)} + {i * size}"
-            read, write = f"machine.load({place}, {size})", f"machine.store({place}, {size}, {operand(register)})"
+            read = f"machine.load({place}, {size})"
+            write = f"machine.store({place}, {size}, {operand(register)} & {MASK[8 * size]})"
         lines.append(f"{operand(register)} = {read}" if loads else write)
     return lines
 

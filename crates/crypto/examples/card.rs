@@ -1,8 +1,8 @@
 //! Compares a card with the back ends of the processor, and times it.
 //!
-//! `cargo run --release -p vesica-crypto --features cuda --example card [KERNELS]`, where KERNELS is the machine code that
-//! `benchmarks/card/compile.py --output` wrote; without it, NVRTC compiles. `VESICA_CARD` is the number of the card. One
-//! line an operation: the time of a whole call with its copies, minimum and median, and the rate.
+//! `cargo run --release -p vesica-crypto --features cuda --example card [KERNELS]`, where KERNELS is the machine
+//! code that `benchmarks/card/compile.py --output` wrote; without it, NVRTC compiles. `VESICA_CARD` is the number of
+//! the card. One line an operation: the time of a whole call with its copies, minimum and median, and the rate.
 
 use std::time::Instant;
 

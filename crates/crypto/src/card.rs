@@ -44,8 +44,8 @@ impl Card {
         cuda::Card::open(number).map(Self)
     }
 
-    /// Card `number` with the compiled kernels of another [`Card`] of the same kind, or of [`compile`]. The program sees
-    /// every secret that the card is given.
+    /// Card `number` with the compiled kernels of another [`Card`] of the same kind, or of [`compile`]. The program
+    /// sees every secret that the card is given.
     ///
     /// # Errors
     /// If there is no driver or no such card, or the program does not fit it.

@@ -1,5 +1,5 @@
-//! The kernels of a card, compiled for this machine by its C compiler (`kernels/src/cuda/twin.c`), against the positions of
-//! this crate. The keys come from their definition (`vesica_crypto::hash`).
+//! The kernels of a card, compiled for this machine by its C compiler (`kernels/src/cuda/twin.c`), against the
+//! positions of this crate. The keys come from their definition (`vesica_crypto::hash`).
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
 use twin::{Operation, Shape, Twin};

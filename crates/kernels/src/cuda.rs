@@ -82,8 +82,8 @@ pub struct Card {
 }
 
 impl Card {
-    /// Compiles the kernels for card `number` of this machine, counted from 0. That takes seconds; [`program`](Self::program)
-    /// spares the next process most of it.
+    /// Compiles the kernels for card `number` of this machine, counted from 0. That takes seconds;
+    /// [`program`](Self::program) spares the next process most of it.
     ///
     /// # Errors
     /// If there is no driver, no such card or no compiler, or one of them fails.
@@ -143,6 +143,12 @@ impl Card {
         &self.program
     }
 }
+
+/// Threads may share a card; their calls run one after the other.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Card>();
+};
 
 /// The context of card `number`.
 fn context(number: usize) -> Result<Arc<CudaContext>, CardError> {

@@ -95,8 +95,8 @@ impl Card {
             let mut encoded = self.zeros::<u8>(32 * out.len())?;
             let mut launch = self.stream.launch_builder(&self.map_mul_encode);
             launch.arg(&scalar.0).arg(&uniform.0).arg(&mut encoded.0).arg(&count);
-            // SAFETY: the arguments are those of `map_mul_encode` in `kernels.cu`: 32 bytes of a scalar, 64 bytes in and
-            // 32 bytes out for each of `count` elements.
+            // SAFETY: the arguments are those of `map_mul_encode` in `kernels.cu`: 32 bytes of a scalar, 64 bytes in
+            // and 32 bytes out for each of `count` elements.
             unsafe { launch.launch(threads(count)) }?;
             self.stream.memcpy_dtoh(&encoded.0, out.as_flattened_mut())?;
             self.stream.synchronize()?;
@@ -184,8 +184,8 @@ impl Card {
             let mut launch = self.stream.launch_builder(function);
             launch.arg(&seed_key.0).arg(&blocks.0).arg(&items.0).arg(&width).arg(&shape);
             launch.arg(&mut bins_there.0).arg(&mut slots_there.0);
-            // SAFETY: the arguments are those of both kernels: a key, the keys of the blocks, `width` bytes an item, and
-            // room for a bin and `hashes` slots each.
+            // SAFETY: the arguments are those of both kernels: a key, the keys of the blocks, `width` bytes an item,
+            // and room for a bin and `hashes` slots each.
             unsafe { launch.launch(threads(shape.count)) }?;
             self.stream.memcpy_dtoh(&bins_there.0, bins)?;
             for (slice, slots) in slots.chunks_mut(count).enumerate() {

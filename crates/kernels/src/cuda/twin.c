@@ -3,7 +3,8 @@
 //
 // A request is seven words (operation, count, width, bins, slots, hashes, words of keys), the keys and the inputs.
 // Operation 0 is `map_mul_encode` and 1 `decode_mul_encode`, whose answer begins with the first invalid element;
-// 2 and 3 are `bloom_positions_narrow` and `_wide`, whose answer is the bins and then the slots.
+// 2 and 3 are `bloom_positions_narrow` and `_wide`, whose answer is the bins and then the slots. 4 is the arithmetic below
+// the group: for numbers a and b of 256 bits a + b, a - b, a·b, a² and a, all reduced.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,12 +45,36 @@ static void write_all(const void *memory, size_t bytes) {
     }
 }
 
+static void write_field(Field a) {
+    const Field reduced = field_reduce(a);
+    write_all(reduced.word, sizeof reduced.word);
+}
+
+static void field_operations(const u32 *inputs, u32 count) {
+    for (u32 i = 0; i < count; ++i) {
+        Field a, b;
+        for (int word = 0; word < 8; ++word) {
+            a.word[word] = inputs[16 * (size_t)i + word];
+            b.word[word] = inputs[16 * (size_t)i + 8 + word];
+        }
+        write_field(field_add(a, b));
+        write_field(field_sub(a, b));
+        write_field(field_mul(a, b));
+        write_field(field_square(a));
+        write_field(a);
+    }
+}
+
 int main(void) {
     const u32 *head = read_all(WORDS * sizeof(u32));
     const u32 count = head[COUNT], operation = head[OPERATION], width = head[WIDTH_OF_ITEM];
     const BloomShape shape = {head[BINS], head[SLOTS], head[HASHES], count};
     void *keys = read_all(head[KEY_WORDS] * sizeof(u32));
     void *inputs = read_all((size_t)width * count);
+    if (operation == 4) {
+        field_operations(inputs, count);
+        return 0;
+    }
     if (operation < 2) {
         u32 *out = room(32 * (size_t)count);
         u32 invalid = 0xffffffffu;

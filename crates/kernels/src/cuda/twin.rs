@@ -7,12 +7,13 @@ use std::thread;
 
 /// An operation of `twin.c`.
 #[derive(Clone, Copy)]
-#[allow(dead_code, reason = "a test needs two of the four")]
+#[allow(dead_code, reason = "a test needs some of them")]
 pub(crate) enum Operation {
     MapMulEncode,
     DecodeMulEncode,
     BloomNarrow,
     BloomWide,
+    Field,
 }
 
 /// What `twin.c` needs to know of a Bloom filter; zeros for the group.
@@ -27,8 +28,8 @@ pub(crate) struct Shape {
 pub(crate) struct Twin(PathBuf);
 
 impl Twin {
-    /// Compiles it into the folder of test programs, under a name of its own. Without a C compiler the test fails: a build
-    /// of this workspace needs one anyway.
+    /// Compiles it into a temporary folder, under a name of its own. Without a C compiler the test fails: a build of
+    /// this workspace needs one anyway.
     pub(crate) fn build(name: &str) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../kernels/src/cuda");
         let program = std::env::temp_dir().join(format!("vesica-{name}-{}", std::process::id()));

@@ -1,5 +1,6 @@
 //! The kernels of a card, compiled for this machine by its C compiler (`kernels/src/cuda/twin.c`), against the group.
 
+use crypto_bigint::{NonZero, U512};
 use vesica_kernels::Backend;
 
 use super::tests::{INVALID, MAPPED, MULTIPLES, hex, small};
@@ -39,6 +40,52 @@ fn scalars(rng: &mut Prg) -> Vec<Scalar> {
     }));
     scalars.extend((0..8).map(|_| Ristretto255::random_scalar(rng)));
     scalars
+}
+
+/// Numbers of 256 bits at every edge of a word, of p and of 2^256, each with each: there folding overflows twice.
+#[test]
+fn the_twin_computes_modulo_p_at_every_edge() {
+    let number = |bytes: &[u8]| {
+        let mut wide = [0; 64];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        U512::from_le_slice(&wide)
+    };
+    let two_255 = U512::ONE.shl_vartime(255);
+    let p = two_255.wrapping_sub(&U512::from_u64(19));
+    let top = U512::ONE.shl_vartime(256);
+    let mut numbers = vec![];
+    for edge in [U512::ZERO, p, two_255, p.shl_vartime(1), top].into_iter().chain((1..8).map(|word| {
+        // 2^32, 2^64, …: a carry through all words below.
+        U512::ONE.shl_vartime(32 * word)
+    })) {
+        for offset in [0, 1, 2, 18, 19, 37, 38, 39] {
+            let offset = U512::from_u64(offset);
+            numbers.extend([edge.wrapping_add(&offset), edge.wrapping_sub(&offset)]);
+        }
+    }
+    let mut rng = Prg::from_seed([14; 16]);
+    let mut random = [[0; 32]; 8];
+    rng.fill(random.as_flattened_mut());
+    numbers.extend(random.iter().map(|bytes| number(bytes)));
+    numbers.retain(|number| *number < top);
+    let bytes = |number: &U512| *number.to_le_bytes().as_ref().first_chunk::<32>().unwrap();
+    let pairs: Vec<_> = numbers.iter().flat_map(|a| numbers.iter().map(move |b| (a, b))).collect();
+    let inputs: Vec<u8> = pairs.iter().flat_map(|(a, b)| [bytes(a), bytes(b)].concat()).collect();
+    let answers = Twin::build("field").run(Operation::Field, 64, Shape::default(), &[], &inputs);
+    let modulus = NonZero::new(p).unwrap();
+    let four_p = p.shl_vartime(2);
+    for ((a, b), answers) in pairs.iter().zip(answers.as_chunks::<160>().0) {
+        let expected = [
+            a.wrapping_add(b),
+            a.wrapping_add(&four_p).wrapping_sub(b),
+            a.wrapping_mul(b),
+            a.wrapping_mul(*a),
+            **a,
+        ];
+        for (expected, answer) in expected.iter().zip(answers.as_chunks::<32>().0) {
+            assert_eq!(bytes(&expected.rem_vartime(&modulus)), *answer, "{a}, {b}");
+        }
+    }
 }
 
 #[test]
