@@ -25,8 +25,8 @@ const CHUNK: usize = 1 << 12;
 const SAMPLES: usize = 9;
 /// Bytes of an item.
 const WIDTH: usize = 16;
-/// A filter of DCW13 at level 128 for 2^20 items: 128 bins of 2^13 items, each with 128 slices of n/ln 2 slots.
-const SHAPE: BloomShape = BloomShape { bins: 128, slots: 11_819, hashes: 128 };
+/// `FilterShape` of `vesica_encode::bloom` for DCW13 at level 128 and 2^20 items.
+const SHAPE: BloomShape = BloomShape { bins: 128, slots: 11_882, hashes: 128 };
 
 fn main() -> Result<(), Failure> {
     let number = std::env::var("VESICA_CARD").map_or(Ok(0), |number| number.parse())?;

@@ -19,8 +19,10 @@
 //! The bytes are those of the other back ends. Scalars are secret: no branch and no address of the kernels depends on
 //! one (`point_multiply` in `edwards.h`), nor on an item (`aes.h` has no table). What a call puts into the memory of
 //! the card is overwritten before it is freed. That leaves out what a thread holds itself, in registers and on its
-//! stack: multiples of points, and in registers the scalar. CUDA gives no way to wipe those, and the driver clears
-//! memory between processes.
+//! stack (multiples of points, and in registers the scalar), and the driver's own buffers for copies: CUDA gives no way
+//! to wipe those.
+//!
+//! None of this has run on a card yet. `benchmarks/card/README.md` says what has been checked, and how.
 
 mod batches;
 mod program;

@@ -108,8 +108,8 @@ FUNCTION void field_join(u32 *even, const u32 *odd) {
 }
 
 // The product a[i]·b[j] has two words, and i + j says where. Those for even i + j add up in `even`, the others in
-// `odd`, which stands one word higher; so every chain adds whole products, and its carry goes to a word that few chains
-// have reached.
+// `odd`, which stands one word higher, so that a chain adds whole products. The second chain of a round ends on two words
+// of which only a carry of the round before has reached the lower: the product and two carries fit into them.
 FUNCTION Field field_mul(Field a, Field b) {
     u32 even[17] = {0}, odd[16] = {0};
     UNROLLED for (int i = 0; i < 8; ++i) {
@@ -119,7 +119,6 @@ FUNCTION Field field_mul(Field a, Field b) {
         words_add_products(first, a.word, 4, b.word[i], &carry);
         first[8] = add_next(first[8], 0, &carry);
         words_add_products(second, a.word + 1, 4, b.word[i], &carry);
-        second[8] = add_next(second[8], 0, &carry);
     }
     field_join(even, odd);
     return field_fold_product(even);
