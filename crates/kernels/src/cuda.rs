@@ -29,7 +29,7 @@ mod program;
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DriverError};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DriverError, sys};
 use thiserror::Error;
 
 pub use batches::{BloomBlocks, BloomFunctions, BloomShape, LONGEST_ITEM};
@@ -127,10 +127,13 @@ impl Card {
     /// If there is no driver, or it fails.
     pub fn count() -> Result<usize, CardError> {
         // SAFETY: loads a library of the system, which runs what its maker has it run when loaded.
-        if !unsafe { cudarc::driver::sys::is_culib_present() } {
+        if !unsafe { sys::is_culib_present() } {
             return Err(CardError::NoDriver);
         }
-        Ok(usize::try_from(CudaContext::device_count()?).unwrap_or(0))
+        match CudaContext::device_count() {
+            Err(DriverError(sys::CUresult::CUDA_ERROR_NO_DEVICE)) => Ok(0),
+            count => Ok(usize::try_from(count?).unwrap_or(0)),
+        }
     }
 
     /// The name of the card, and its kind as the compiler calls it.
