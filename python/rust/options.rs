@@ -98,7 +98,7 @@ fn read<T: FromStr<Err = String>>(name: &'static str, text: Option<&String>) -> 
     text.map(|text| text.parse()).transpose().map_err(|why: String| wrong(name, &why))
 }
 
-fn wrong(option: &'static str, why: &str) -> Error {
+pub(crate) fn wrong(option: &'static str, why: &str) -> Error {
     let remedy = text!("give another {}", Text::option(option));
     Error::usage(text!("`{}`: {}", Text::option(option), why.to_owned()), remedy)
 }

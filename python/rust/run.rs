@@ -129,7 +129,7 @@ pub(crate) struct How<'py> {
 
 impl How<'_> {
     /// Plays what `play` makes of the settings, once the place of the report is known to be fit for it.
-    fn go(
+    pub(crate) fn go(
         self,
         py: Python<'_>,
         output: Option<&PathBuf>,
