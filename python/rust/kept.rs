@@ -7,9 +7,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
-use vesica::job::kept::lookup::LookupJob;
+use vesica::job::kept::lookup::{LookupJob, Sender};
 use vesica::job::kept::publish::{Change, PublishJob, most_keys};
-use vesica::job::kept::serve::{ServeJob, ServeNotice, ServeOptions};
+use vesica::job::kept::serve::{Place, ServeJob, ServeNotice, ServeOptions};
 use vesica::partner::{self, AddressOptions};
 use vesica::settings::{Settings, count};
 use vesica::{Error, RunPhase, caught, channel, randomness};
@@ -17,7 +17,7 @@ use vesica::{Error, RunPhase, caught, channel, randomness};
 use crate::errors::raise;
 use crate::identity::IdentityArg;
 use crate::options::{Options, PartnerArgs, wrong};
-use crate::play::POLL;
+use crate::play::{Escaped, POLL};
 use crate::result::Outcome;
 use crate::run::{How, Specs};
 use crate::table::Table;
@@ -79,10 +79,11 @@ pub(crate) fn publish(
     protected.extend(identity_file(identity.as_ref()).into_iter().chain([secret.clone()]));
     protected.extend(files(&previous));
     let identity = IdentityArg::load(identity.as_ref()).map_err(refused)?;
+    let escaped = Escaped::default();
     let mut dialect = None;
     let mut source = |table: Option<Table<'_>>| {
         let Some(table) = table else { return Ok(None) };
-        let args = table.args(keys.clone(), Vec::new())?;
+        let args = table.args(keys.clone(), Vec::new(), &escaped)?;
         dialect = Some(args.dialect);
         Ok::<_, PyErr>(Some(args.input))
     };
@@ -104,21 +105,31 @@ pub(crate) fn publish(
         most_keys,
         settings: settings.clone(),
     };
-    how.go(py, Some(&output), &protected, move |on_event, cancel| match randomness() {
+    how.go(py, Some(&output), &protected, &escaped, move |on_event, cancel| match randomness() {
         Ok(mut rng) => job.run(cancel, &mut rng, on_event),
         Err(error) => PublishJob::refuse(&settings, error, on_event),
     })
 }
 
+/// A set in which keys are looked up, and where its sender is asked if not by a partner's address.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct KeptSet<'py> {
+    set: Vec<PathBuf>,
+    fetch: bool,
+    post: Option<PathBuf>,
+    identity: Option<IdentityArg<'py>>,
+    peer: String,
+}
+
 /// The rows of a table whose keys are in a sender's set.
 #[pyfunction]
-#[pyo3(signature = (table, specs, set, fetch, partner, how))]
+#[pyo3(signature = (table, specs, set, partner, how))]
 pub(crate) fn lookup(
     py: Python<'_>,
     table: Table<'_>,
     specs: Specs,
-    set: Vec<PathBuf>,
-    fetch: bool,
+    set: KeptSet<'_>,
     partner: PartnerArgs<'_>,
     how: How<'_>,
 ) -> PyResult<Outcome> {
@@ -126,17 +137,23 @@ pub(crate) fn lookup(
     let keys = specs.rules().map_err(refused)?;
     let settings = how.options.settings().map_err(refused)?;
     let mut protected: Vec<PathBuf> = table.path().into_iter().chain(partner.protected()).collect();
-    protected.extend(files(&set));
-    let partner = partner.partner().map_err(refused)?;
-    let job = LookupJob {
-        table: table.args(keys, protected.clone())?,
-        set,
-        fetch,
-        settings: settings.clone(),
-    };
-    how.go(py, table.output(), &protected, move |on_event, cancel| match randomness() {
-        Ok(mut rng) => job.run(&partner, cancel, &mut rng, on_event),
-        Err(error) => LookupJob::refuse(&settings, error, on_event),
+    protected.extend(files(&set.set));
+    let identity = IdentityArg::load(set.identity.as_ref()).map_err(refused)?;
+    let peer = partner::peer_key(&set.peer).map_err(refused)?;
+    let served = if set.post.is_none() { Some(partner.partner().map_err(refused)?) } else { None };
+    let escaped = Escaped::default();
+    let table_args = table.args(keys, protected.clone(), &escaped)?;
+    let job = LookupJob { table: table_args, set: set.set, fetch: set.fetch, settings: settings.clone() };
+    let post = set.post.unwrap_or_default();
+    how.go(py, table.output(), &protected, &escaped, move |on_event, cancel| {
+        let sender = match &served {
+            Some(partner) => Sender::Served(partner),
+            None => Sender::Post { post: &post, identity: &identity, sender: peer },
+        };
+        match randomness() {
+            Ok(mut rng) => job.run(&sender, cancel, &mut rng, on_event),
+            Err(error) => LookupJob::refuse(&settings, error, on_event),
+        }
     })
 }
 
@@ -151,6 +168,7 @@ pub(crate) struct Service<'py> {
     listen: Option<String>,
     via: Option<String>,
     via_key: Option<String>,
+    post: Option<PathBuf>,
     max_keys_per_day: Option<String>,
     identity: Option<IdentityArg<'py>>,
     options: Options,
@@ -160,11 +178,19 @@ impl Service<'_> {
     fn job(&self) -> Result<ServeJob, Error> {
         let one = |text: &Option<String>| text.iter().cloned().collect::<Vec<_>>();
         let (via, via_keys) = (one(&self.via), one(&self.via_key));
-        let place =
-            AddressOptions { listen: self.listen.as_deref(), connect: None, via: &via, via_keys: &via_keys, run: None };
+        let place = AddressOptions {
+            listen: self.listen.as_deref(),
+            connect: None,
+            via: &via,
+            via_keys: &via_keys,
+            run: None,
+        };
         let most_a_day = self.max_keys_per_day.as_deref().map(count).transpose();
         ServeJob::new(ServeOptions {
-            address: place.address()?,
+            place: match &self.post {
+                Some(post) => Place::Post(post.clone()),
+                None => Place::Address(place.address()?),
+            },
             identity: IdentityArg::load(self.identity.as_ref())?,
             allow: &self.allow,
             secret: &self.secret,
@@ -202,7 +228,7 @@ impl Server {
     fn start(py: Python<'_>, service: Service<'_>, on_event: Option<Py<PyAny>>) -> PyResult<Self> {
         let refused = |error: Error| raise(py, &error, None);
         let job = service.job().map_err(refused)?;
-        let at_relay = service.via.is_some();
+        let listens = service.listen.is_some();
         let (stop, raised) = (channel::CancelToken::new(), Raised::default());
         let (ready, is_ready) = mpsc::channel();
         let tell = {
@@ -210,7 +236,7 @@ impl Server {
             move |notice: &ServeNotice| {
                 match notice {
                     ServeNotice::Listening { address, .. } => drop(ready.send(Some(address.clone()))),
-                    ServeNotice::Set { .. } if at_relay => drop(ready.send(None)),
+                    ServeNotice::Set { .. } if !listens => drop(ready.send(None)),
                     _ => {}
                 }
                 let (Some(on_event), Ok(line)) = (&on_event, notice.to_json_line(started)) else { return };
@@ -239,13 +265,16 @@ impl Server {
                 Err(RecvTimeoutError::Timeout) if !server.is_over() => py.check_signals()?,
                 Err(_) => {
                     server.ended(py)?;
-                    return Err(refused(Error::usage("the server ended before it listened", "start it again")));
+                    return Err(refused(Error::usage(
+                        "the server ended before it listened",
+                        "start it again",
+                    )));
                 }
             }
         }
     }
 
-    /// Where it listens; none at a relay.
+    /// Where it listens; none at a relay or a post-box.
     #[getter]
     fn address(&self) -> Option<&str> {
         self.address.as_deref()

@@ -209,6 +209,28 @@ def test_a_budget(kept: Kept) -> None:
         kept.lookup(table("pandas", MINE), server)
 
 
+def test_by_post(kept: Kept) -> None:
+    """Two sides that are never there together."""
+    kept.publish(table("pandas", THEIRS))
+    box = kept.folder / "box"
+    box.mkdir()
+
+    def asked() -> Any:
+        return vesica.lookup(
+            table("polars", MINE), key="email:email", set=kept.set, post=box, identity=kept.receiver,
+            peer=kept.sender.public_key,
+        )  # fmt: skip
+
+    for _ in range(2):
+        with pytest.raises(vesica.Waiting) as raised:
+            asked()
+        assert raised.value.exit_code == 75
+    with kept.serve(listen=None, post=box) as server:
+        assert server.wait(TIMEOUT) and server.address == str(box)
+    assert kept.told("answered")["keys"] == 100
+    assert columns_of(asked()) == JOINED
+
+
 def test_strangers_get_nothing(kept: Kept) -> None:
     kept.publish(table("pandas", THEIRS))
     other = vesica.Identity.generate()
@@ -328,7 +350,8 @@ def test_wrong_calls(kept: Kept) -> None:
         kept.publish(frame, protocol="dh")
     kept.publish(frame)
     for wrong, said in [
-        ({"listen": None}, "address"),
+        ({"listen": None}, "no address"),
+        ({"post": kept.folder}, "listen and post are given"),
         ({"allow": []}, "nobody is allowed"),
         ({"max_keys_per_day": "many"}, "`max_keys_per_day`"),
         ({"secret": kept.folder / "none.pem"}, r"none\.pem"),

@@ -10,6 +10,7 @@ pub mod kept;
 pub mod local;
 mod on_disk;
 pub mod output_paths;
+mod post_box;
 mod queue;
 pub mod relay;
 mod run;

@@ -32,6 +32,7 @@ from .errors import (
     ResourceError,
     UsageError,
     VesicaError,
+    Waiting,
 )
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "Server",
     "UsageError",
     "VesicaError",
+    "Waiting",
     "__version__",
     "assist",
     "channel_pair",

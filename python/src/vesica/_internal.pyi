@@ -63,8 +63,7 @@ def publish(
 def lookup(
     table: dict[str, Any],
     specs: tuple[bool, Sequence[str]],
-    set: Sequence[str],
-    fetch: bool,
+    set: dict[str, Any],
     partner: dict[str, Any],
     how: dict[str, Any],
 ) -> Outcome: ...

@@ -36,6 +36,19 @@ def _paths(paths: Paths) -> list[str]:
     return [os.fspath(path) for path in several]
 
 
+def _path(path: StrPath | None) -> str | None:
+    """A path, if there is one."""
+    return None if path is None else os.fspath(path)
+
+
+def _one_place(places: dict[str, Any]) -> None:
+    """Refuse no place to meet, and several."""
+    given = [name for name, place in places.items() if place is not None]
+    if len(given) != 1:
+        what = "no address" if not given else f"{' and '.join(given)} are given"
+        raise usage(what, f"give one of {', '.join(places)}")
+
+
 def _number(number: int | str | None) -> str | None:
     """A number as the command line writes it."""
     return None if number is None else str(number)
@@ -114,7 +127,7 @@ def publish(
         "rotate": rotate,
         "max_keys": _number(max_keys),
         "identity": identity,
-        "temp_dir": None if temp_dir is None else os.fspath(temp_dir),
+        "temp_dir": _path(temp_dir),
     }
     return call.play(lambda how: _internal.publish(changes, specs, publication, how))[1]
 
@@ -131,6 +144,7 @@ def lookup(
     connect: str | None = ...,
     via: str | None = ...,
     via_key: str | None = ...,
+    post: StrPath | None = ...,
     identity: Identity = ...,
     output: StrPath,
     row_numbers: Literal[False] = ...,
@@ -148,6 +162,7 @@ def lookup(
     connect: str | None = ...,
     via: str | None = ...,
     via_key: str | None = ...,
+    post: StrPath | None = ...,
     identity: Identity = ...,
     output: None = ...,
     row_numbers: Literal[True],
@@ -165,6 +180,7 @@ def lookup(
     connect: str | None = ...,
     via: str | None = ...,
     via_key: str | None = ...,
+    post: StrPath | None = ...,
     identity: Identity = ...,
     output: None = ...,
     row_numbers: Literal[False] = ...,
@@ -182,6 +198,7 @@ def lookup(
     connect: str | None = ...,
     via: str | None = ...,
     via_key: str | None = ...,
+    post: StrPath | None = ...,
     identity: Identity = ...,
     output: StrPath,
     row_numbers: Literal[False] = ...,
@@ -198,6 +215,7 @@ def lookup(
     connect: str | None = None,
     via: str | None = None,
     via_key: str | None = None,
+    post: StrPath | None = None,
     identity: Identity = None,
     output: StrPath | None = None,
     row_numbers: bool = False,
@@ -217,6 +235,8 @@ def lookup(
         connect: Ask the sender at ``"HOST:PORT"``.
         via: Meet the sender at the relay at ``"HOST:PORT"``.
         via_key: The relay's public key, in the forms of ``peer``.
+        post: Leave the query in this folder, which both sides read and write. :class:`Waiting` is raised until the answer is
+            there; the same call then returns the rows.
         identity: My identity, or its file; by default the file that :func:`keygen` makes.
         output: As for :func:`receive`.
         row_numbers: As for :func:`receive`.
@@ -230,9 +250,10 @@ def lookup(
     """
     call, specs = Call(options, False, LookupOptions), specs_of(key, match)
     adapter = adapt(table, _internal.key_columns(specs), output, row_numbers, True, call.read_path(table))
+    _one_place({"connect": connect, "via": via, "post": post})
     partner = {**PARTNER, "connect": connect, "via": via, "via_key": via_key, "identity": identity, "peer": peer}
-    paths = _paths(set)
-    outcome, _ = call.play(lambda how: _internal.lookup(adapter.given, specs, paths, fetch, partner, how))
+    kept = {"set": _paths(set), "fetch": fetch, "post": _path(post), "identity": identity, "peer": peer}
+    outcome, _ = call.play(lambda how: _internal.lookup(adapter.given, specs, kept, partner, how))
     return adapter.taken(outcome)
 
 
@@ -269,9 +290,9 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Where it listens, with the port that was bound; at a relay that of the relay."""
+        """Where it listens, with the port that was bound; the address of the relay, or the post-box."""
         address = self._started().address
-        return str(self._service["via"]) if address is None else address
+        return str(address or self._service["via"] or self._service["post"])
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until the server ends by itself, or for so many seconds. Ctrl-C ends the wait.
@@ -294,6 +315,7 @@ def serve(
     listen: str | None = None,
     via: str | None = None,
     via_key: str | None = None,
+    post: StrPath | None = None,
     max_keys_per_day: int | str | None = None,
     identity: Identity = None,
     on_event: Callable[[Event], object] | None = None,
@@ -312,6 +334,7 @@ def serve(
         listen: Wait for receivers at ``"HOST:PORT"``, or at ``":PORT"`` of every IPv4 address here.
         via: Meet receivers at the relay at ``"HOST:PORT"``.
         via_key: The relay's public key.
+        post: Answer the queries that lie in this folder, and end: :meth:`Server.wait` waits for that.
         max_keys_per_day: The most keys that each receiver may ask for in a day (UTC); any number by default.
         identity: My identity, which signed the set, or its file; by default the file that :func:`keygen` makes.
         on_event: A function that is called with each event of the server, in a thread of its own. An exception in it ends
@@ -327,6 +350,7 @@ def serve(
     """
     if on_event is not None and not callable(on_event):
         raise usage("on_event is not a function", "give a function that takes an event")
+    _one_place({"listen": listen, "via": via, "post": post})
     service = {
         "secret": os.fspath(secret),
         "set": _paths(set),
@@ -335,6 +359,7 @@ def serve(
         "listen": listen,
         "via": via,
         "via_key": via_key,
+        "post": _path(post),
         "max_keys_per_day": _number(max_keys_per_day),
         "identity": identity,
         "options": filled({**options}, only=ServeOptions),
