@@ -137,6 +137,8 @@ def test_labels(kind: str, kept: Kept) -> None:
     notes = {mail.lower(): note for mail, note in zip(theirs["email"], theirs["note"]) if mail}
     assert found["note_partner"] == [notes[mail.lower()] for mail in JOINED["email"]]
     assert {name: found[name] for name in MINE} == JOINED and len(found["id_partner"]) == len(JOINED["id"])
+    with pytest.raises(vesica.UsageError, match="labels are sealed for their epoch"):
+        kept.publish(None, 2, None, previous=kept.set, compact=True)
 
 
 def test_nights(kept: Kept) -> None:
@@ -218,7 +220,7 @@ def test_by_post(kept: Kept) -> None:
     def asked() -> Any:
         return vesica.lookup(
             table("polars", MINE), key="email:email", set=kept.set, post=box, identity=kept.receiver,
-            peer=kept.sender.public_key,
+            peer=kept.sender.public_key, output=kept.folder / "out.arrow",
         )  # fmt: skip
 
     for _ in range(2):
@@ -228,7 +230,12 @@ def test_by_post(kept: Kept) -> None:
     with kept.serve(listen=None, post=box) as server:
         assert server.wait(TIMEOUT) and server.address == str(box)
     assert kept.told("answered")["keys"] == 100
-    assert columns_of(asked()) == JOINED
+    assert columns_of(pyarrow.ipc.open_stream(asked().read_bytes()).read_all()) == JOINED
+    with pytest.raises(vesica.UsageError, match="beside the output"):
+        vesica.lookup(
+            table("polars", MINE), key="email:email", set=kept.set, post=box, identity=kept.receiver,
+            peer=kept.sender.public_key,
+        )  # fmt: skip
 
 
 def test_strangers_get_nothing(kept: Kept) -> None:

@@ -235,8 +235,8 @@ def lookup(
         connect: Ask the sender at ``"HOST:PORT"``.
         via: Meet the sender at the relay at ``"HOST:PORT"``.
         via_key: The relay's public key, in the forms of ``peer``.
-        post: Leave the query in this folder, which both sides read and write. :class:`Waiting` is raised until the answer is
-            there; the same call then returns the rows.
+        post: Leave the query in this folder, which both sides read and write; needs ``output``, a file. :class:`Waiting` is
+            raised until the answer is there; the same call then ends as others do.
         identity: My identity, or its file; by default the file that :func:`keygen` makes.
         output: As for :func:`receive`.
         row_numbers: As for :func:`receive`.
