@@ -16,7 +16,7 @@ use vesica::{Error, RunPhase, caught, channel, randomness};
 
 use crate::errors::raise;
 use crate::identity::IdentityArg;
-use crate::options::{Options, PartnerArgs, wrong};
+use crate::options::{Options, PartnerArgs, wrong_option};
 use crate::play::{Escaped, POLL};
 use crate::result::Outcome;
 use crate::run::{How, Specs};
@@ -73,7 +73,7 @@ pub(crate) fn publish(
     let keys = specs.rules().map_err(refused)?;
     let settings = Settings { temp_dir, ..how.options.settings().map_err(refused)? };
     let most_keys = max_keys.map(|text| most_keys(&text)).transpose();
-    let most_keys = most_keys.map_err(|why| refused(wrong("max-keys", &why)))?;
+    let most_keys = most_keys.map_err(|why| refused(wrong_option("max-keys", &why)))?;
     let tables = [&changes.table, &changes.added, &changes.removed];
     let mut protected: Vec<PathBuf> = tables.into_iter().flatten().filter_map(Table::path).collect();
     protected.extend(identity_file(identity.as_ref()).into_iter().chain([secret.clone()]));
@@ -196,7 +196,7 @@ impl Service<'_> {
             secret: &self.secret,
             set: &self.set,
             ledger: Path::new(&self.ledger),
-            most_a_day: most_a_day.map_err(|why| wrong("max-keys-per-day", &why))?,
+            most_a_day: most_a_day.map_err(|why| wrong_option("max-keys-per-day", &why))?,
             settings: self.options.settings()?,
         })
     }
