@@ -25,6 +25,7 @@ mod outputs;
 mod packages;
 mod parts;
 mod plan;
+mod post;
 mod profile;
 mod python_options;
 mod relay;

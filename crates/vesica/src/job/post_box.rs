@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use vesica_channel::CancelToken;
 use vesica_net::{Identity, PublicKey};
@@ -16,13 +17,16 @@ use vesica_table::{Address, shown_path};
 use vesica_text::text;
 
 use crate::words::error::{Error, Kind, REPORT_A_BUG, RunPhase, Side};
-use crate::words::system::{shared_temporary, sync_folder};
+use crate::words::system::{UNFINISHED, shared_temporary, sync_folder};
 
 const SIGNED: &[u8] = b"vesica post-box file";
 const SIGNATURE: usize = 64;
 
 /// Bytes of a signature, behind each file.
 pub(super) const SIGNATURE_BYTES: u64 = SIGNATURE as u64;
+
+/// No file takes longer to be written.
+const LONGEST_WRITE: Duration = Duration::from_secs(3600);
 
 /// Where both sides leave files.
 pub(super) struct PostBox<'a> {
@@ -42,7 +46,10 @@ impl<'a> PostBox<'a> {
         let address = Address::of(path).map_err(|error| failed(error.to_string()))?;
         let place = match address {
             Some(address) => Place::Store(Folder::at(&address).map_err(|error| failed(error.to_string()))?),
-            None if path.is_dir() => Place::Folder(path.to_owned()),
+            None if path.is_dir() => {
+                remove_unfinished(path);
+                Place::Folder(path.to_owned())
+            }
             None => return Err(failed("there is no such folder".into())),
         };
         Ok(PostBox { place, cancel })
@@ -154,6 +161,21 @@ impl<'a> PostBox<'a> {
                 Place::Store(folder) => drop(folder.remove(name, &mut self.stop())),
             }
         }
+    }
+}
+
+/// Removes what processes left unfinished that were killed.
+fn remove_unfinished(folder: &Path) {
+    let is_old = |entry: &fs::DirEntry| {
+        let age =
+            entry.metadata().and_then(|about| about.modified()).ok().and_then(|time| time.elapsed().ok());
+        age.is_some_and(|age| age > LONGEST_WRITE)
+    };
+    let unfinished =
+        |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| unfinished(entry) && is_old(entry)) {
+        drop(fs::remove_file(entry.path()));
     }
 }
 

@@ -21,10 +21,13 @@ pub(crate) use windows::{
     open_without_waiting, sync_folder,
 };
 
+/// What the names of files begin with that are not finished.
+pub(crate) const UNFINISHED: &str = ".vesica-unfinished-";
+
 /// A temporary file in a folder, for a file that others than its owner may read, as the folder and the process's mask have it.
 pub(crate) fn shared_temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".vesica-");
+    builder.prefix(UNFINISHED);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder)
