@@ -1,4 +1,4 @@
-//! The Rust part of the Python package `vesica`: runs, identities and channels, which the typed package above it calls. That
+//! The Rust part of the Python package `vesica`: runs, kept sets, identities and channels, which the typed package above it calls. That
 //! package has the documentation for users (`python/src/vesica`).
 //!
 //! A run has a thread of its own, without Python's interpreter lock. The calling thread waits for it, passes its events on,
@@ -9,6 +9,7 @@
 mod channel;
 mod errors;
 mod identity;
+mod kept;
 mod options;
 mod packed;
 mod part;
@@ -29,6 +30,8 @@ mod _internal {
     use crate::channel::Channel;
     #[pymodule_export]
     use crate::identity::{Identity, keygen};
+    #[pymodule_export]
+    use crate::kept::{Server, lookup, publish};
     #[pymodule_export]
     use crate::packed::{Distinct, halves, marks, pack_items, side_by_side, unpack_items};
     #[pymodule_export]

@@ -51,8 +51,9 @@ impl Options {
         let mut settings = Settings { digest_input: true, ..Settings::default() };
         for option in OPTIONS {
             let Some(Some(value)) = self.0.get(&option.name.replace('-', "_")) else { continue };
-            let texts =
-                value.texts(option.reads).ok_or_else(|| wrong(option.name, "a value of another type"))?;
+            let texts = value
+                .texts(option.reads)
+                .ok_or_else(|| wrong_option(option.name, "a value of another type"))?;
             texts.iter().try_for_each(|text| settings.set(option.name, text))?;
         }
         Ok(settings)
@@ -95,10 +96,10 @@ impl ReadOptions {
 
 /// The value of an option, if it is given.
 fn read<T: FromStr<Err = String>>(name: &'static str, text: Option<&String>) -> Result<Option<T>, Error> {
-    text.map(|text| text.parse()).transpose().map_err(|why: String| wrong(name, &why))
+    text.map(|text| text.parse()).transpose().map_err(|why: String| wrong_option(name, &why))
 }
 
-fn wrong(option: &'static str, why: &str) -> Error {
+pub(crate) fn wrong_option(option: &'static str, why: &str) -> Error {
     let remedy = text!("give another {}", Text::option(option));
     Error::usage(text!("`{}`: {}", Text::option(option), why.to_owned()), remedy)
 }

@@ -13,7 +13,7 @@ use vesica::{Error, RunPhase, caught, channel};
 use crate::errors::raise;
 
 /// How often the waiting thread looks for Ctrl-C.
-const POLL: Duration = Duration::from_millis(50);
+pub(crate) const POLL: Duration = Duration::from_millis(50);
 
 /// Ends runs from another thread.
 #[pyclass(frozen, module = "vesica")]

@@ -130,7 +130,7 @@ pub(crate) struct How<'py> {
 impl How<'_> {
     /// Plays what `play` makes of the settings, once the place of the report is known to be fit for it. What escaped from the
     /// tables meanwhile is raised.
-    fn go(
+    pub(crate) fn go(
         self,
         py: Python<'_>,
         output: Option<&PathBuf>,

@@ -116,8 +116,17 @@ const PHRASES: &[Phrase] = &[
 ];
 
 /// The options without a value.
-const FLAGS: &[&str] =
-    &["allow-insecure", "insecure-plaintext", "match-id", "no-header", "paper-parameters", "quiet"];
+const FLAGS: &[&str] = &[
+    "allow-insecure",
+    "compact",
+    "fetch",
+    "insecure-plaintext",
+    "match-id",
+    "no-header",
+    "paper-parameters",
+    "quiet",
+    "rotate",
+];
 
 /// Whether that may be the name of an option. A test of the command line compares those in templates with its own.
 pub fn is_option(name: &str) -> bool {

@@ -6,7 +6,8 @@ rows whose keys the second one has too. Besides that, the two only learn the siz
     matched = vesica.receive(customers, key="email:email", listen=":7400", peer="vesica-pub1-…")
     report = vesica.send(newsletter, key="mail:email", connect="shop.example.com:7400", peer="vesica-pub1-…")
 
-:func:`local` plays both parties in one process. :func:`protocols` lists the protocols, each of which also runs on its own
+:func:`local` plays both parties in one process. :func:`publish`, :func:`serve` and :func:`lookup` are for a table that is
+prepared once and asked often. :func:`protocols` lists the protocols, each of which also runs on its own
 between two sets of byte strings, over a :class:`Channel`.
 """
 
@@ -14,7 +15,8 @@ from __future__ import annotations
 
 from . import errors
 from ._internal import Batches, CancelToken, Identity, __version__
-from ._options import Options, ResultOptions
+from ._kept import Server, lookup, publish, serve
+from ._options import LookupOptions, Options, PublishOptions, ResultOptions, ServeOptions
 from ._progress import Event
 from ._protocols import Channel, Protocol, channel_pair, open_channel, protocols
 from ._report import Report
@@ -30,6 +32,7 @@ from .errors import (
     ResourceError,
     UsageError,
     VesicaError,
+    Waiting,
 )
 
 __all__ = [
@@ -41,17 +44,22 @@ __all__ = [
     "Identity",
     "InputError",
     "InternalError",
+    "LookupOptions",
     "Options",
     "OutputError",
     "PartnerError",
     "Protocol",
     "ProtocolError",
+    "PublishOptions",
     "RefusedError",
     "Report",
     "ResourceError",
     "ResultOptions",
+    "ServeOptions",
+    "Server",
     "UsageError",
     "VesicaError",
+    "Waiting",
     "__version__",
     "assist",
     "channel_pair",
@@ -59,9 +67,12 @@ __all__ = [
     "keep_freed_memory",
     "keygen",
     "local",
+    "lookup",
     "open_channel",
     "protocols",
     "public_key",
+    "publish",
     "receive",
     "send",
+    "serve",
 ]

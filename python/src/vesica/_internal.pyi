@@ -13,6 +13,7 @@ __all__ = [
     "Outcome",
     "PartTask",
     "PartsRun",
+    "Server",
     "__version__",
     "assist",
     "digests",
@@ -24,10 +25,12 @@ __all__ = [
     "keygen",
     "kinds",
     "local",
+    "lookup",
     "marks",
     "pack_items",
     "pair_columns",
     "protocols",
+    "publish",
     "rules",
     "run",
     "run_file",
@@ -54,6 +57,16 @@ def run_file(
     path: str | PathLike[str], command: str, specs: tuple[bool, Sequence[str]]
 ) -> tuple[list[str], list[tuple[str, str | None]], list[tuple[str, str]], str | None]: ...
 def assist(listen: str, identity: Any, peers: tuple[str, str], how: dict[str, Any]) -> Outcome: ...
+def publish(
+    changes: dict[str, Any], specs: tuple[bool, Sequence[str]], publication: dict[str, Any], how: dict[str, Any]
+) -> Outcome: ...
+def lookup(
+    table: dict[str, Any],
+    specs: tuple[bool, Sequence[str]],
+    set: dict[str, Any],
+    partner: dict[str, Any],
+    how: dict[str, Any],
+) -> Outcome: ...
 def rules(specs: tuple[bool, Sequence[str]], role: str) -> list[str]: ...
 def digests(
     batch: Any, specs: tuple[bool, Sequence[str]], role: str | None, options: dict[str, Any]
@@ -150,6 +163,17 @@ class Channel:
     ) -> Outcome: ...
     def close(self) -> None:
         """Close the channel; a run that is using it ends."""
+
+@final
+class Server:
+    """A server of a kept set, in a thread of its own."""
+
+    @staticmethod
+    def start(service: dict[str, Any], on_event: Callable[[str], object] | None) -> Server: ...
+    @property
+    def address(self) -> str | None: ...
+    def wait(self, seconds: float | None = None) -> bool: ...
+    def stop(self) -> None: ...
 
 @final
 class PartsRun:

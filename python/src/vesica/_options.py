@@ -18,10 +18,15 @@ __all__ = [
     "PARTNER",
     "READ",
     "LocalOptions",
+    "LookupCall",
+    "LookupOptions",
     "Options",
     "PartyOptions",
+    "PublishCall",
+    "PublishOptions",
     "ResultOptions",
     "RunOptions",
+    "ServeOptions",
     "filled",
     "time",
 ]
@@ -113,11 +118,68 @@ class ResultOptions(TypedDict, total=False):
     noisier."""
 
 
+class PublishOptions(TypedDict, total=False):
+    """Options of :func:`vesica.publish`."""
+
+    threads: int | None
+    """Threads to keep busy; 0 is all cores [default: all cores]."""
+    memory: int | str | None
+    """Memory that this program may use, such as 512M or 4G, or half of the free memory (auto): what does not fit goes
+    to disk, and a run that may take more is refused [default: 90 % of the free memory, and nothing goes to disk]; a
+    number is bytes."""
+    deadline: str | float | timedelta | None
+    """End the run if it is not done after this time, whatever it waits for: 90s, 5m, 2h [default: no end]; a number is
+    seconds."""
+    on_null: Literal["skip", "error"]
+    """My rows whose key is empty [default: skip]."""
+    on_invalid: Literal["skip", "error"]
+    """My rows whose key breaks its rule [default: error]."""
+    pad_to: int | Literal["pow2"] | None
+    """Hide my exact size: pad to the next power of two (pow2), or to N keys: a number, or 2^N."""
+    payload: str | Sequence[str]
+    """With result="rows": a column of the sender's table that the receiver's matching rows get, as text; or several."""
+    payload_bytes: int | None
+    """Bytes of a row's payload at most, 1 to 65536; the sender pads to it, so that no length is seen [default: 64]."""
+
+
+class LookupOptions(TypedDict, total=False):
+    """Options of :func:`vesica.lookup`."""
+
+    threads: int | None
+    """Threads to keep busy; 0 is all cores [default: all cores]."""
+    timeout: str | float | timedelta
+    """How long to wait for the partner (a helper: for each party), and how long it may be silent: 90s, 5m, 2h; a number
+    is seconds [default: 5m]."""
+    deadline: str | float | timedelta | None
+    """End the run if it is not done after this time, whatever it waits for: 90s, 5m, 2h [default: no end]; a number is
+    seconds."""
+    max_peer_rows: int
+    """Refuse a partner (a helper: a party) with more keys, padding included: a number, or 2^N [default: 2^30]."""
+    on_duplicates: Literal["all", "first", "error"]
+    """My rows with the same key: all of them match, only the first matches, or they are an error [default: all]."""
+    on_null: Literal["skip", "error"]
+    """My rows whose key is empty [default: skip]."""
+    on_invalid: Literal["skip", "error"]
+    """My rows whose key breaks its rule [default: error]."""
+    pad_to: int | Literal["pow2"] | None
+    """Hide my exact size: pad to the next power of two (pow2), or to N keys: a number, or 2^N."""
+
+
+class ServeOptions(TypedDict, total=False):
+    """Options of :func:`vesica.serve`."""
+
+    threads: int | None
+    """Threads to keep busy; 0 is all cores [default: all cores]."""
+    timeout: str | float | timedelta
+    """How long to wait for the partner (a helper: for each party), and how long it may be silent: 90s, 5m, 2h; a number
+    is seconds [default: 5m]."""
+
+
 # End of what is made.
 
 
-class RunOptions(Options, ResultOptions, total=False):
-    """What every call that runs a protocol takes besides a table and its key."""
+class CallOptions(TypedDict, total=False):
+    """How a call is followed and ended."""
 
     report: str | os.PathLike[str] | Callable[[Report], object] | None
     """A new file for the report, also of a run that fails, or a folder in which it gets a name of its own; or a function that
@@ -128,6 +190,10 @@ class RunOptions(Options, ResultOptions, total=False):
     """Show a bar (needs tqdm)."""
     cancel: _internal.CancelToken | None
     """Ends the run from another thread. Ctrl-C ends it too."""
+
+
+class RunOptions(Options, ResultOptions, CallOptions, total=False):
+    """What every call that runs a protocol takes besides a table and its key."""
 
 
 class ReadOptions(TypedDict, total=False):
@@ -222,6 +288,14 @@ class LocalOptions(RunOptions, PairReadOptions, total=False):
     """Several keys in their order, instead of ``key``."""
 
 
+class PublishCall(PublishOptions, CallOptions, ReadOptions, total=False):
+    """What :func:`vesica.publish` takes besides the set's files and its tables."""
+
+
+class LookupCall(LookupOptions, CallOptions, ReadOptions, total=False):
+    """What :func:`vesica.lookup` takes besides its table, the set's files and the sender."""
+
+
 READ: dict[str, Any] = {
     "delimiter": None,
     "encoding": None,
@@ -270,11 +344,16 @@ def _known_protocol(name: str | None) -> None:
         raise usage(f'there is no protocol named "{name}"', hint)
 
 
-def filled(options: dict[str, Any], rows_only: bool = False) -> dict[str, Any]:
-    """All options, as Rust takes them: None is the command line's default. ``rows_only``: no result but rows is offered."""
+def filled(options: dict[str, Any], rows_only: bool = False, only: Any = None) -> dict[str, Any]:
+    """All options, as Rust takes them: None is the command line's default.
+
+    ``rows_only``: no result but rows is offered. ``only``: no options are offered but those of this class.
+    """
     names = list(Options.__annotations__)
     results = ["result", *ResultOptions.__annotations__]
     known = names if rows_only else [*names, *results]
+    if only is not None:
+        known = list(only.__annotations__)
     unknown = options.keys() - set(known)
     if unknown:
         meant = sorted({name for option in unknown for name in get_close_matches(option, known, 1)})

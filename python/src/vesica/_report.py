@@ -7,7 +7,7 @@ import json
 from datetime import datetime
 from typing import Any, NamedTuple
 
-__all__ = ["Bytes", "Input", "Keys", "Matches", "Phase", "Report", "RuleCounts", "Sizes", "Transcript"]
+__all__ = ["Bytes", "Input", "Kept", "Keys", "Matches", "Phase", "Report", "RuleCounts", "Sizes", "Transcript"]
 
 
 class Sizes(NamedTuple):
@@ -89,6 +89,25 @@ class Input(NamedTuple):
     """How many they are."""
     blake3: str
     """Their BLAKE3 digest in hexadecimal digits, as ``b3sum`` prints it."""
+
+
+class Kept(NamedTuple):
+    """The epoch of a kept set that was published, or in which keys were looked up."""
+
+    epoch: int
+    """Its number."""
+    key_number: int
+    """The number of the OPRF's key; a rotation makes the next one."""
+    digest: str
+    """The digest of the epoch's file in hexadecimal digits: the same at the sender and at every receiver."""
+    keys: int
+    """Keys in the set, padding included."""
+    added: int
+    """Values that came with the epoch, padding included."""
+    removed: int
+    """Values that went."""
+    asked: int | None
+    """Keys that were asked for, padding included; None for a publication."""
 
 
 class Phase(NamedTuple):
@@ -273,6 +292,12 @@ class Report:
         return self._data["peak_rss"]  # type: ignore[no-any-return]
 
     @property
+    def kept(self) -> Kept | None:
+        """The epoch that :func:`vesica.publish` made, or in which :func:`vesica.lookup` looked; None in other runs."""
+        kept = self._data.get("kept")
+        return None if kept is None else _fields(Kept, kept)
+
+    @property
     def base_ots(self) -> str | None:
         """Where base OTs came from, with ``keep_base_ots``: ``kept``, ``new``, ``not kept``, or ``none`` were needed."""
         return self._data["base_ots"]  # type: ignore[no-any-return]
@@ -292,6 +317,8 @@ class Report:
         learned = {}
         if sizes.peer_items is not None:
             learned["size of the partner's set"] = f"{sizes.peer_items} keys, padding included"
+        elif self.kept is not None and self.kept.asked is not None:
+            learned["size of the partner's set"] = f"{self.kept.keys} keys, padding included"
         result = self._data.get("result") or {}
         noisy = self.terms.get("noise", "none") != "none"
         if matches is not None:

@@ -36,10 +36,10 @@ def _pair_specs(key: PairKeys | None, match: Keys | None) -> Specs:
     return specs_of([one if isinstance(one, str) else "=".join(one) for one in keys], match)
 
 
-class _Call:
+class Call:
     """A call's options, sorted by what they are for."""
 
-    def __init__(self, options: Any, partner: bool) -> None:
+    def __init__(self, options: Any, partner: bool, only: Any = None) -> None:
         rest = dict(options)
         self.read = {name: rest.pop(name, value) for name, value in READ.items()}
         self._report = rest.pop("report", None)
@@ -47,7 +47,7 @@ class _Call:
         self._cancel = rest.pop("cancel", None)
         self.partner = {name: rest.pop(name, value) for name, value in PARTNER.items()} if partner else {}
         self._one_value = isinstance(rest.get("value"), str)
-        self.options = filled(rest)
+        self.options = filled(rest, only=only)
 
     def play(self, play: Callable[[dict[str, Any]], _internal.Outcome]) -> tuple[_internal.Outcome, Report]:
         """Run, pass the report on, and return the outcome and the report."""
@@ -232,7 +232,7 @@ def receive(
     """
     match = options.pop("match", None)
     given, specs = taken("receive", {**options, "result": result}, specs_of(key, match))
-    call = _Call(given, True)
+    call = Call(given, True)
     call.numbered(row_numbers)
     answer = call.answer(row_numbers)
     columns = _internal.key_columns(specs)
@@ -264,7 +264,7 @@ def send(
     """
     match = options.pop("match", None)
     given, specs = taken("send", {**options, "result": result}, specs_of(key, match))
-    call = _Call(given, True)
+    call = Call(given, True)
     learns = call.options["learns"] == "both" or call.options["at_least"] is not None
     answer = call.answer(row_numbers)
     # A file needs no output if only the report is wanted.
@@ -296,7 +296,7 @@ def assist(
     Returns:
         The report, whose ``parties`` tell the sizes and how many keys are in both sets.
     """
-    call = _Call(options, False)
+    call = Call(options, False)
     one, other = peers
     return call.play(lambda how: _internal.assist(listen, identity, (one, other), how))[1]
 
@@ -398,7 +398,7 @@ def local(
         VesicaError: One class for each kind of failure.
     """
     match = options.pop("match", None)
-    call, specs = _Call({**options, "result": result}, False), _pair_specs(key, match)
+    call, specs = Call({**options, "result": result}, False), _pair_specs(key, match)
     columns = _internal.pair_columns(specs)
     call.numbered(row_numbers)
     taken = call.answer(row_numbers)

@@ -21,6 +21,7 @@ __all__ = [
     "ResourceError",
     "UsageError",
     "VesicaError",
+    "Waiting",
 ]
 
 
@@ -100,6 +101,13 @@ class OutputError(VesicaError):
 
     kind = "output"
     exit_code = 74
+
+
+class Waiting(VesicaError):
+    """Nothing went wrong: the partner's part is still to come, and the same call goes on from here."""
+
+    kind = "waiting"
+    exit_code = 75
 
 
 class ProtocolError(VesicaError):

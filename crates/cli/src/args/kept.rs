@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
+use vesica::job::kept::{lookup, publish, serve};
 use vesica::options::RunOption;
 use vesica::settings::{Settings, count};
 use vesica::table::{KeySpec, MatchRule, MatchRules};
@@ -32,9 +33,7 @@ pub(crate) struct Publishing;
 
 impl Takes for Publishing {
     fn takes(option: &RunOption) -> bool {
-        const TAKEN: [&str; 8] =
-            ["threads", "memory", "deadline", "on-null", "on-invalid", "pad-to", "payload", "payload-bytes"];
-        TAKEN.contains(&option.name)
+        publish::OPTIONS.contains(&option.name)
     }
 }
 
@@ -44,17 +43,7 @@ pub(crate) struct Asking;
 
 impl Takes for Asking {
     fn takes(option: &RunOption) -> bool {
-        const TAKEN: [&str; 8] = [
-            "threads",
-            "timeout",
-            "deadline",
-            "on-duplicates",
-            "on-null",
-            "on-invalid",
-            "pad-to",
-            "max-peer-rows",
-        ];
-        TAKEN.contains(&option.name)
+        lookup::OPTIONS.contains(&option.name)
     }
 }
 
@@ -64,7 +53,7 @@ pub(crate) struct Serving;
 
 impl Takes for Serving {
     fn takes(option: &RunOption) -> bool {
-        ["threads", "timeout"].contains(&option.name)
+        serve::OPTIONS.contains(&option.name)
     }
 }
 
@@ -123,7 +112,7 @@ pub(crate) struct Publish {
     #[arg(long, requires = "previous", conflicts_with_all = ["added", "removed"], help_heading = "The set")]
     pub(crate) compact: bool,
     /// The most keys that one look-up may ask for: a number, or 2^N [default: 2^20, or that of the set]
-    #[arg(long, value_name = "N", value_parser = most_keys, help_heading = "The set")]
+    #[arg(long, value_name = "N", value_parser = publish::most_keys, help_heading = "The set")]
     pub(crate) max_keys: Option<u32>,
     /// My identity, made by `vesica keygen`, which signs; `-` is standard input [default: vesica/identity.pem in $XDG_CONFIG_HOME or ~/.config]
     #[arg(long, value_name = "FILE", help_heading = "The set")]
@@ -237,11 +226,4 @@ impl Lookup {
     pub(crate) fn settings(&self) -> Settings {
         self.records.noted_in(&self.options.settings)
     }
-}
-
-/// The most keys of a query.
-fn most_keys(text: &str) -> Result<u32, String> {
-    let number = count(text)?;
-    let number = u32::try_from(number).ok().filter(|number| (1..=1 << 30).contains(number));
-    number.ok_or_else(|| "write 1 to 2^30".to_owned())
 }

@@ -129,6 +129,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("exhibits", &["channel", "crypto", "encode", "ot", "protocols"]),
     ("net", &["text", "channel"]),
     ("spill", &[]),
+    ("kept", &[]),
     ("store", &[]),
     ("table", &["text", "crypto", "encode", "store"]),
     (
@@ -144,6 +145,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "exhibits",
             "net",
             "spill",
+            "kept",
+            "store",
             "table",
         ],
     ),

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use vesica::job::kept::{lookup, publish, serve};
 use vesica::options::{Class, OPTIONS, Reads, RunOption};
 use vesica::text::{Text, Voice};
 
@@ -73,6 +74,11 @@ fn goes_with_result(option: &RunOption) -> bool {
     matches!(&option.class, Class::Agreed(term) if term.goes_with_result)
 }
 
+/// The options of these names, in the order of the list.
+fn named(names: &[&str]) -> impl Iterator<Item = &'static RunOption> {
+    OPTIONS.iter().filter(|option| names.contains(&option.name))
+}
+
 #[test]
 fn pythons_keywords_are_the_options_of_the_list() {
     // The calls take `result` as an argument of its own.
@@ -98,6 +104,9 @@ fn pythons_keywords_are_the_options_of_the_list() {
             "What limits a result, and what goes with it; both sides give the same. See ``docs/results.md``.",
             OPTIONS.iter().filter(|option| goes_with_result(option)),
         ),
+        class("PublishOptions", "Options of :func:`vesica.publish`.", named(&publish::OPTIONS)),
+        class("LookupOptions", "Options of :func:`vesica.lookup`.", named(&lookup::OPTIONS)),
+        class("ServeOptions", "Options of :func:`vesica.serve`.", named(&serve::OPTIONS)),
     ]
     .join("\n\n")
         + "\n\n";

@@ -29,6 +29,10 @@ use crate::words::settings::Settings;
 use crate::words::system::shared_temporary;
 use crate::words::tables::TableArgs;
 
+/// The options of the list that a look-up takes: those about a table, and about the sender.
+pub const OPTIONS: [&str; 8] =
+    ["threads", "timeout", "deadline", "on-duplicates", "on-null", "on-invalid", "pad-to", "max-peer-rows"];
+
 /// Bytes of a file that are taken at a time.
 const PIECE: usize = 1 << 16;
 

@@ -1,5 +1,6 @@
 //! `publish`: set files of a table.
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -23,12 +24,25 @@ use crate::session::reporter::Reporter;
 use crate::words::ended::{Ended, RunResult};
 use crate::words::error::{Error, REPORT_A_BUG, RunPhase};
 use crate::words::report::KeptReport;
-use crate::words::results::Attachments;
-use crate::words::settings::Settings;
+use crate::words::results::{Attachments, ResultOptions};
+use crate::words::settings::{Settings, count};
 use crate::words::tables::{Destination, Source};
+
+/// The options of the list that a publication takes: those about a table and its labels.
+pub const OPTIONS: [&str; 8] =
+    ["threads", "memory", "deadline", "on-null", "on-invalid", "pad-to", "payload", "payload-bytes"];
 
 /// The most keys of a query if nothing else is said.
 pub const USUAL_MOST_KEYS: u32 = 1 << 20;
+
+/// The most keys of a query, as a user writes it: a number, or `2^N`.
+///
+/// # Errors
+/// What to write instead.
+pub fn most_keys(text: &str) -> Result<u32, String> {
+    let number = u32::try_from(count(text)?).ok().filter(|number| (1..=1 << 30).contains(number));
+    number.ok_or_else(|| "write 1 to 2^30".to_owned())
+}
 
 /// What is published.
 pub enum Change {
@@ -114,14 +128,33 @@ impl PublishJob {
             true => None,
             false => Some(open_chain(&self.previous, sender)?),
         };
-        let key = self.key(chain.as_ref(), rng)?;
         let terms = self.keys.agreed();
         if let Some(before) = chain.as_ref().map(|chain| &chain.head().epoch).filter(|_| !self.rotate) {
             self.check_terms(before, &terms)?;
         }
-        let most_keys = self.most_keys(chain.as_ref());
+        let (key, made) = self.key(chain.as_ref(), rng)?;
+        let (secret, output) = (self.secret.clone(), self.output.clone());
+        let published = self.publish(&key, chain.as_ref(), settings, reporter, rng);
+        if made && published.is_err() && !output.exists() {
+            // It is the key of nothing, and would be in the way of the next try.
+            let _ = fs::remove_file(secret);
+        }
+        published
+    }
+
+    /// The file, under a key.
+    fn publish(
+        self,
+        key: &SecretKey,
+        chain: Option<&Chain>,
+        settings: &Settings,
+        reporter: &Reporter<'_>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<RunResult, Error> {
+        let (sender, terms, most_keys) =
+            (*self.identity.public_key(), self.keys.agreed(), self.most_keys(chain));
         let PublishJob { change, keys, dialect, output, identity, rotate, .. } = self;
-        let terms = if matches!(change, Change::Compact) { terms_of(chain.as_ref(), terms) } else { terms };
+        let terms = if matches!(change, Change::Compact) { terms_of(chain, terms) } else { terms };
         let usual = Epoch {
             public_key: key.public_key().encoded(),
             most_keys_a_query: most_keys,
@@ -131,13 +164,13 @@ impl PublishJob {
             ..Epoch::new(FileKind::Whole, &terms)
         };
         // A rotated set begins anew, and goes on counting.
-        let before = chain.as_ref().filter(|_| !rotate);
-        let mut maker = Maker { secret: &key, width: 0, threads: settings.threads(), reporter };
+        let before = chain.filter(|_| !rotate);
+        let mut maker = Maker { secret: key, width: 0, threads: settings.threads(), reporter };
         maker.width = before.map_or(0, |chain| u32::from(chain.head().epoch.width));
-        let mut read = |source| read(source, &keys, &dialect, settings, reporter, rng);
+        let mut read = |source, settings: &Settings| read(source, &keys, &dialect, settings, reporter, rng);
         let (lists, labels) = match (change, before) {
             (Change::Table(source), before) => {
-                let set = read(source)?;
+                let set = read(source, settings)?;
                 if before.is_none() {
                     maker.width = width_of(set.len() as u64, settings, most_keys)?;
                 }
@@ -148,19 +181,21 @@ impl PublishJob {
                 }
             }
             (Change::Lists { added, removed }, Some(chain)) => {
-                let added = added.map(&mut read).transpose()?;
-                let removed = removed.map(&mut read).transpose()?;
+                let added = added.map(|source| read(source, settings)).transpose()?;
+                // What goes needs no label.
+                let bare = without_labels(settings);
+                let removed = removed.map(|source| read(source, &bare)).transpose()?;
                 changes(&maker, chain, (added, removed), settings)?
             }
             (Change::Compact, Some(chain)) => (compacted(&maker, chain)?, None),
             (Change::Lists { .. } | Change::Compact, None) => return Err(no_previous()),
         };
-        let number = chain.as_ref().map_or(0, |chain| chain.head().epoch.number);
+        let number = chain.map_or(0, |chain| chain.head().epoch.number);
         let epoch = Epoch {
             kind: lists.kind,
-            key_number: chain.as_ref().map_or(1, |chain| chain.head().epoch.key_number + u32::from(rotate)),
+            key_number: chain.map_or(1, |chain| chain.head().epoch.key_number + u32::from(rotate)),
             number: if lists.kind == FileKind::Compact { number } else { number + 1 },
-            before: chain.as_ref().map_or([0; 32], |chain| *chain.digest()),
+            before: chain.map_or([0; 32], |chain| *chain.digest()),
             added: lists.added_count,
             removed: lists.removed.len() as u64,
             width: maker.width as u8,
@@ -176,24 +211,30 @@ impl PublishJob {
     }
 
     fn check(&self, settings: &Settings) -> Result<(), Error> {
-        self.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
+        // No table is read for one file of several.
+        if !matches!(self.change, Change::Compact) {
+            self.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
+        }
         settings.check()?;
         if self.output.exists() {
             let message = text!("`[output]`: {} exists already", shown_path(&self.output));
             return Err(Error::usage(message, "name a new file: each epoch has its own"));
         }
-        if self.rotate && !matches!(self.change, Change::Table(_)) {
+        let table = matches!(self.change, Change::Table(_));
+        if self.previous.is_empty() && (self.rotate || !table) {
+            return Err(no_previous());
+        }
+        if self.rotate && !table {
             let remedy = "give the whole table with `[input]`, or leave out `[rotate]`";
             return Err(Error::usage("a new key needs the value of every key", remedy));
         }
         Ok(())
     }
 
-    /// The OPRF's key: that of the chain, or a new one.
-    fn key(&self, chain: Option<&Chain>, rng: &mut dyn CryptoRng) -> Result<SecretKey, Error> {
+    /// The OPRF's key: that of the chain, or a new one; and whether it was made now.
+    fn key(&self, chain: Option<&Chain>, rng: &mut dyn CryptoRng) -> Result<(SecretKey, bool), Error> {
         let exists = self.secret.exists();
         match (chain, self.rotate) {
-            (None, true) => Err(no_previous()),
             (Some(_), true) if exists => Err(Error::usage(
                 text!(
                     "`[secret {}]` exists already, and a new key needs a new file",
@@ -201,12 +242,12 @@ impl PublishJob {
                 ),
                 "name a new file with `[secret]`; remove the old key once no receiver needs the old set",
             )),
-            (None, false) if exists => secret::load(&self.secret),
-            (None, false) | (Some(_), true) => secret::create(&self.secret, rng),
+            (None, _) if exists => Ok((secret::load(&self.secret)?, false)),
+            (None, _) | (Some(_), true) => Ok((secret::create(&self.secret, rng)?, true)),
             (Some(chain), false) => {
                 let key = secret::load(&self.secret)?;
                 match key.public_key().encoded() == chain.head().epoch.public_key {
-                    true => Ok(key),
+                    true => Ok((key, false)),
                     false => Err(Error::usage(
                         text!(
                             "`[secret {}]` is not the key of the set in `[previous]`",
@@ -231,8 +272,10 @@ impl PublishJob {
         let had = (&*before.terms, before.most_keys_a_query, &before.columns, before.label_bytes);
         let compact = matches!(self.change, Change::Compact);
         let differs = match () {
-            () if !compact && wanted.0 != had.0 => Some(text!("keys by {}", had.0.to_owned())),
             () if wanted.1 != had.1 => Some(text!("`[max-keys]` {}", had.1)),
+            // One file of several takes the rest from them.
+            () if compact => None,
+            () if wanted.0 != had.0 => Some(text!("keys by {}", had.0.to_owned())),
             () if wanted.2 != had.2 => Some(text!("`[payload]` {}", had.2.join(", "))),
             () if wanted.3 != had.3 => {
                 Some(text!("`[payload-bytes]` {}", had.3.saturating_sub(LABEL_TAG as u32)))
@@ -259,6 +302,12 @@ fn no_previous() -> Error {
         "there is no set yet that this could follow",
         "name its files, or their folder, with `[previous]`",
     )
+}
+
+/// The settings for a table of which only the keys count.
+fn without_labels(settings: &Settings) -> Settings {
+    let result = ResultOptions { payload: Vec::new(), payload_bytes: None, ..settings.result.clone() };
+    Settings { result, ..settings.clone() }
 }
 
 /// Bytes of a sealed label.
@@ -557,7 +606,7 @@ fn write(
     });
     signed.map_err(failed)?;
     if let Some(error) = refused {
-        let _ = std::fs::remove_file(output);
+        let _ = fs::remove_file(output);
         return Err(Error::usage(error.to_string(), REPORT_A_BUG));
     }
     // What was written is what receivers will read.

@@ -33,6 +33,9 @@ use crate::words::randomness::randomness;
 use crate::words::report::json_line;
 use crate::words::settings::Settings;
 
+/// The options of the list that a server takes.
+pub const OPTIONS: [&str; 2] = ["threads", "timeout"];
+
 /// Connections of one receiver at once.
 const MOST_OF_ONE: usize = 16;
 /// Bytes of a file that are sent at a time.
