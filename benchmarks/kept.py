@@ -109,7 +109,7 @@ def figures(scene, options):
     server = scene.serve(port, "--allow", scene.keys["receiver"])
     for log_asked in options.asked:
         asked = 1 << log_asked
-        names = [f"user{number * 7}" if number % 2 else f"other{number}" for number in range(asked)]
+        names = [f"user{number * 7 % keys}" if number % 2 else f"other{number}" for number in range(asked)]
         table(scene.folder / "query.csv", names)
         online, connect, cpu = [], [], []
         for _ in range(runs):
