@@ -109,7 +109,7 @@ impl Job {
     ) -> Result<RunResult, Error> {
         let terms = prepare(self.role, &self.settings, &[self.table.keys.agreed()], &local)?;
         self.check_keys()?;
-        let mut file = self.output()?;
+        let file = self.output()?;
         let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
         // The sender needs no variants, if the receiver has all.
         let keys = match self.role {
@@ -139,7 +139,8 @@ impl Job {
         // 3. Terms and sizes; the protocol, and its confirmation by both sides.
         let found = converse(&settings, &terms, set, met, local, reporter, rng)?;
         // 4. The result.
-        if let (Some(answer), Some(file)) = (&found.answer, file.take()) {
+        if let Some(answer) = &found.answer {
+            let Some(file) = file else { return Ok(found) };
             reporter.enter(RunPhase::Write, 0);
             let (row, format) = (answer.row(), file.row_format(table.format()));
             let cancelled = || reporter.cancel.is_cancelled();
