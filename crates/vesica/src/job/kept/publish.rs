@@ -114,7 +114,7 @@ impl PublishJob {
             true => None,
             false => Some(open_chain(&self.previous, sender)?),
         };
-        let key = self.key(chain.as_ref(), rng)?;
+        let (key, _unused) = self.key(chain.as_ref(), rng)?;
         let terms = self.keys.agreed();
         if let Some(before) = chain.as_ref().map(|chain| &chain.head().epoch).filter(|_| !self.rotate) {
             self.check_terms(before, &terms)?;
@@ -189,8 +189,12 @@ impl PublishJob {
         Ok(())
     }
 
-    /// The OPRF's key: that of the chain, or a new one.
-    fn key(&self, chain: Option<&Chain>, rng: &mut dyn CryptoRng) -> Result<SecretKey, Error> {
+    /// The OPRF's key: that of the chain, or a new one, whose file is kept if the set is made.
+    fn key(
+        &self,
+        chain: Option<&Chain>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(SecretKey, Option<secret::Unused>), Error> {
         let exists = self.secret.exists();
         match (chain, self.rotate) {
             (None, true) => Err(no_previous()),
@@ -201,12 +205,15 @@ impl PublishJob {
                 ),
                 "name a new file with `[secret]`; remove the old key once no receiver needs the old set",
             )),
-            (None, false) if exists => secret::load(&self.secret),
-            (None, false) | (Some(_), true) => secret::create(&self.secret, rng),
+            (None, false) if exists => Ok((secret::load(&self.secret)?, None)),
+            (None, false) | (Some(_), true) => {
+                let key = secret::create(&self.secret, rng)?;
+                Ok((key, Some(secret::Unused::until(&self.secret, &self.output))))
+            }
             (Some(chain), false) => {
                 let key = secret::load(&self.secret)?;
                 match key.public_key().encoded() == chain.head().epoch.public_key {
-                    true => Ok(key),
+                    true => Ok((key, None)),
                     false => Err(Error::usage(
                         text!(
                             "`[secret {}]` is not the key of the set in `[previous]`",
