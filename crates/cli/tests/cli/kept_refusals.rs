@@ -51,6 +51,8 @@ fn what_cannot_be_published_leaves_every_file() {
 
     let output = with(&THEIRS, &["--output", "set/1.vset"]);
     refused(&args(&output), 64, &["set/1.vset exists already", "`--output`"]);
+    let nowhere = with(&THEIRS, &["--output", "none/1.vset"]);
+    refused(&args(&nowhere), 64, &["the folder of none/1.vset does not exist", "`--output`"]);
     refused(&next(&["--payload", "id"]), 64, &["the set in `--previous` has `--payload`"]);
     refused(&next(&["--max-keys", "7"]), 64, &["the set in `--previous` has `--max-keys` 1048576"]);
     let other =

@@ -115,13 +115,15 @@ impl PublishJob {
             false => Some(open_chain(&self.previous, sender)?),
         };
         let (key, _unused) = self.key(chain.as_ref(), rng)?;
-        let terms = self.keys.agreed();
+        let terms = match self.change {
+            Change::Compact => chain.as_ref().map_or(String::new(), |chain| chain.head().epoch.terms.clone()),
+            _ => self.keys.agreed(),
+        };
         if let Some(before) = chain.as_ref().map(|chain| &chain.head().epoch).filter(|_| !self.rotate) {
             self.check_terms(before, &terms)?;
         }
         let most_keys = self.most_keys(chain.as_ref());
         let PublishJob { change, keys, dialect, output, identity, rotate, .. } = self;
-        let terms = if matches!(change, Change::Compact) { terms_of(chain.as_ref(), terms) } else { terms };
         let usual = Epoch {
             public_key: key.public_key().encoded(),
             most_keys_a_query: most_keys,
@@ -134,10 +136,10 @@ impl PublishJob {
         let before = chain.as_ref().filter(|_| !rotate);
         let mut maker = Maker { secret: &key, width: 0, threads: settings.threads(), reporter };
         maker.width = before.map_or(0, |chain| u32::from(chain.head().epoch.width));
-        let mut read = |source| read(source, &keys, &dialect, settings, reporter, rng);
+        let mut read = |source, settings| read(source, &keys, &dialect, settings, reporter, rng);
         let (lists, labels) = match (change, before) {
             (Change::Table(source), before) => {
-                let set = read(source)?;
+                let set = read(source, settings)?;
                 if before.is_none() {
                     maker.width = width_of(set.len() as u64, settings, most_keys)?;
                 }
@@ -148,8 +150,11 @@ impl PublishJob {
                 }
             }
             (Change::Lists { added, removed }, Some(chain)) => {
-                let added = added.map(&mut read).transpose()?;
-                let removed = removed.map(&mut read).transpose()?;
+                let added = added.map(|source| read(source, settings)).transpose()?;
+                // Keys that go need no labels.
+                let mut unlabelled = settings.clone();
+                unlabelled.result.payload.clear();
+                let removed = removed.map(|source| read(source, &unlabelled)).transpose()?;
                 changes(&maker, chain, (added, removed), settings)?
             }
             (Change::Compact, Some(chain)) => (compacted(&maker, chain)?, None),
@@ -176,11 +181,18 @@ impl PublishJob {
     }
 
     fn check(&self, settings: &Settings) -> Result<(), Error> {
-        self.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
+        if !matches!(self.change, Change::Compact) {
+            self.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
+        }
         settings.check()?;
         if self.output.exists() {
             let message = text!("`[output]`: {} exists already", shown_path(&self.output));
             return Err(Error::usage(message, "name a new file: each epoch has its own"));
+        }
+        let folder = self.output.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            let message = text!("`[output]`: the folder of {} does not exist", shown_path(&self.output));
+            return Err(Error::usage(message, "make the folder first, or name a file in an existing one"));
         }
         if self.rotate && !matches!(self.change, Change::Table(_)) {
             let remedy = "give the whole table with `[input]`, or leave out `[rotate]`";
@@ -236,12 +248,13 @@ impl PublishJob {
         let most_keys = self.most_keys.unwrap_or(before.most_keys_a_query);
         let wanted = (terms, most_keys, &self.settings.result.payload, label_bytes(&self.settings));
         let had = (&*before.terms, before.most_keys_a_query, &before.columns, before.label_bytes);
+        // One file of a chain has the form of the chain, whatever else is said.
         let compact = matches!(self.change, Change::Compact);
         let differs = match () {
-            () if !compact && wanted.0 != had.0 => Some(text!("keys by {}", had.0.to_owned())),
+            () if wanted.0 != had.0 => Some(text!("keys by {}", had.0.to_owned())),
             () if wanted.1 != had.1 => Some(text!("`[max-keys]` {}", had.1)),
-            () if wanted.2 != had.2 => Some(text!("`[payload]` {}", had.2.join(", "))),
-            () if wanted.3 != had.3 => {
+            () if !compact && wanted.2 != had.2 => Some(text!("`[payload]` {}", had.2.join(", "))),
+            () if !compact && wanted.3 != had.3 => {
                 Some(text!("`[payload-bytes]` {}", had.3.saturating_sub(LABEL_TAG as u32)))
             }
             () => None,
@@ -254,11 +267,6 @@ impl PublishJob {
             )),
         }
     }
-}
-
-/// The terms of a chain, where no table has others.
-fn terms_of(chain: Option<&Chain>, terms: String) -> String {
-    chain.map_or(terms, |chain| chain.head().epoch.terms.clone())
 }
 
 fn no_previous() -> Error {
