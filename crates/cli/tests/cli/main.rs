@@ -17,6 +17,7 @@ mod faults;
 mod floors;
 mod folders;
 mod forms;
+mod kept_cheats;
 mod kept_refusals;
 mod kept_server;
 mod kept_sets;
