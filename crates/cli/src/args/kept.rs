@@ -32,8 +32,17 @@ pub(crate) struct Publishing;
 
 impl Takes for Publishing {
     fn takes(option: &RunOption) -> bool {
-        const TAKEN: [&str; 8] =
-            ["threads", "memory", "deadline", "on-null", "on-invalid", "pad-to", "payload", "payload-bytes"];
+        const TAKEN: [&str; 9] = [
+            "threads",
+            "memory",
+            "deadline",
+            "on-duplicates",
+            "on-null",
+            "on-invalid",
+            "pad-to",
+            "payload",
+            "payload-bytes",
+        ];
         TAKEN.contains(&option.name)
     }
 }

@@ -163,6 +163,24 @@ fn several_keys_composite_keys_and_labels_are_those_of_a_run_on_one_machine() {
 }
 
 #[test]
+fn a_key_of_several_rows_has_one_label() {
+    let scene = scene();
+    scene.write("sender.csv", "email,note\na@example.org,one\nA@example.org ,two\nb@example.org,three\n");
+    scene.write("receiver.csv", "email\nb@example.org\na@example.org\na@example.org\n");
+    let labels = with(&THEIRS, &["--payload", "note"]);
+    publish(&scene, "set/1.vset", &labels)
+        .expect(65, &["lines 2 and 3 have the same key and different payloads", "`--on-duplicates first`"]);
+    publish(&scene, "set/1.vset", &with(&labels, &["--on-duplicates", "first"])).expect(0, &["2 keys"]);
+    let (server, address) = serve(&scene, &[]);
+    lookup(&scene, &address, &MINE).expect(0, &["3 of 3 rows match"]);
+    assert_eq!(
+        scene.read("out.csv"),
+        "email,note\nb@example.org,three\na@example.org,one\na@example.org,one\n"
+    );
+    stop(server);
+}
+
+#[test]
 fn columns_of_parquet_are_looked_up_in_columns_of_parquet() {
     let (theirs, mine) = (emails("sender", 600, 200), emails("receiver", 300, 200));
     let scene = scene();
