@@ -1,6 +1,6 @@
 //! A run beside Python: in a thread of its own, without the interpreter lock.
 
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -46,6 +46,23 @@ impl CancelToken {
 /// The token that a caller gave, or one of its own.
 pub(crate) fn token(given: Option<&Bound<'_, CancelToken>>) -> channel::CancelToken {
     given.map(|token| token.get().0.clone()).unwrap_or_default()
+}
+
+/// The first exception of a caller's object that is no error of a table, such as `KeyboardInterrupt`. It ends the run, and is raised
+/// as it is.
+#[derive(Clone, Default)]
+pub(crate) struct Escaped(Arc<Mutex<Option<PyErr>>>);
+
+impl Escaped {
+    /// Keeps the exception, if it is the first.
+    pub(crate) fn put(&self, error: PyErr) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    /// Raises it, if there is one.
+    pub(crate) fn raise(&self) -> PyResult<()> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+    }
 }
 
 enum Message<T> {

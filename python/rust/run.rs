@@ -15,7 +15,7 @@ use vesica::{Error, channel, local as both, partner, randomness};
 use crate::errors::raise;
 use crate::identity::IdentityArg;
 use crate::options::{Options, PartnerArgs};
-use crate::play::{self, CancelToken, token};
+use crate::play::{self, CancelToken, Escaped, token};
 use crate::result::{Outcome, report_output};
 use crate::table::Table;
 
@@ -128,18 +128,21 @@ pub(crate) struct How<'py> {
 }
 
 impl How<'_> {
-    /// Plays what `play` makes of the settings, once the place of the report is known to be fit for it.
+    /// Plays what `play` makes of the settings, once the place of the report is known to be fit for it. What escaped from the
+    /// tables meanwhile is raised.
     fn go(
         self,
         py: Python<'_>,
         output: Option<&PathBuf>,
         protected: &[PathBuf],
+        escaped: &Escaped,
         play: impl FnOnce(OnEvent<'_>, &channel::CancelToken) -> Ended + Send + 'static,
     ) -> PyResult<Outcome> {
         let report = report_output(self.report.as_ref(), output, protected);
         let report = report.map_err(|error| raise(py, &error, None))?;
         let cancel = token(self.cancel.as_ref());
         let ended = play::play(py, &cancel, Some(&self.on_event), play)?;
+        escaped.raise()?;
         Outcome::of(py, ended, report, &cancel)
     }
 }
@@ -161,8 +164,9 @@ pub(crate) fn run(
     let settings = how.options.settings().map_err(refused)?;
     let protected: Vec<PathBuf> = table.path().into_iter().chain(partner.protected()).collect();
     let partner = partner.partner().map_err(refused)?;
-    let job = Job { role, table: table.args(keys, protected.clone())?, settings };
-    how.go(py, table.output(), &protected, move |on_event, cancel| match randomness() {
+    let escaped = Escaped::default();
+    let job = Job { role, table: table.args(keys, protected.clone(), &escaped)?, settings };
+    how.go(py, table.output(), &protected, &escaped, move |on_event, cancel| match randomness() {
         Ok(mut rng) => job.run(&partner, cancel, &mut rng, on_event),
         Err(error) => job.refuse(error, on_event),
     })
@@ -186,7 +190,7 @@ pub(crate) fn assist(
         AssistJob::new(address, IdentityArg::load(identity.as_ref())?, peers, settings.clone())
     });
     let job = prepared.map_err(refused)?;
-    how.go(py, None, &[], move |on_event, cancel| match randomness() {
+    how.go(py, None, &[], &Escaped::default(), move |on_event, cancel| match randomness() {
         Ok(mut rng) => job.run(cancel, &mut rng, on_event),
         Err(error) => helping::refuse(error, &settings, on_event),
     })
@@ -206,9 +210,10 @@ pub(crate) fn local(
     let [my_keys, their_keys] = specs.pairs().map_err(refused)?;
     let settings = how.options.settings().map_err(refused)?;
     let protected: Vec<PathBuf> = receiver.path().into_iter().chain(sender.path()).collect();
-    let theirs = sender.args(their_keys, Vec::new())?;
-    let mine = receiver.args(my_keys, protected.clone())?;
-    how.go(py, receiver.output(), &protected, move |on_event, cancel| {
+    let escaped = Escaped::default();
+    let theirs = sender.args(their_keys, Vec::new(), &escaped)?;
+    let mine = receiver.args(my_keys, protected.clone(), &escaped)?;
+    how.go(py, receiver.output(), &protected, &escaped, move |on_event, cancel| {
         let rngs = randomness().and_then(|mine| Ok((mine, randomness()?)));
         let (mut my_rng, mut their_rng) = match rngs {
             Ok(rngs) => rngs,

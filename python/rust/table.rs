@@ -15,6 +15,7 @@ use vesica::{Error, Kind, RunPhase};
 
 use crate::errors::raise;
 use crate::options::ReadOptions;
+use crate::play::Escaped;
 
 /// A table as the package passes it on.
 #[derive(FromPyObject)]
@@ -46,7 +47,12 @@ impl Table<'_> {
         self.table.extract().ok()
     }
 
-    pub(crate) fn args(&self, keys: MatchRules, protected: Vec<PathBuf>) -> PyResult<TableArgs> {
+    pub(crate) fn args(
+        &self,
+        keys: MatchRules,
+        protected: Vec<PathBuf>,
+        escaped: &Escaped,
+    ) -> PyResult<TableArgs> {
         let output = match (&self.output, self.batches) {
             (Some(path), _) => Destination::Path(path.clone()),
             (None, true) => Destination::Batches,
@@ -54,16 +60,17 @@ impl Table<'_> {
         };
         let dialect = self.read.dialect().map_err(|error| raise(self.table.py(), &error, None))?;
         let protected = protected.into_iter().chain(self.behind.clone()).collect();
-        Ok(TableArgs { input: self.source()?, keys, dialect, output, protected })
+        Ok(TableArgs { input: self.source(escaped)?, keys, dialect, output, protected })
     }
 
-    fn source(&self) -> PyResult<Source> {
+    fn source(&self, escaped: &Escaped) -> PyResult<Source> {
         if let Some(path) = self.path() {
             return Ok(Source::Path(path));
         }
         let (py, name) = (self.table.py(), self.name.clone());
         if self.file {
-            let reader = Box::new(FileObject(self.table.clone().unbind()));
+            let reader =
+                Box::new(FileObject { object: self.table.clone().unbind(), escaped: escaped.clone() });
             let name = shown_path(Path::new(&name));
             return Ok(Source::Stream { name, reader });
         }
@@ -88,7 +95,10 @@ impl Table<'_> {
 }
 
 /// A file object of Python, opened for bytes.
-struct FileObject(Py<PyAny>);
+struct FileObject {
+    object: Py<PyAny>,
+    escaped: Escaped,
+}
 
 impl Read for FileObject {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -97,9 +107,12 @@ impl Read for FileObject {
                 // Its words may hold a value of the table.
                 let class =
                     error.get_type(py).name().map_or_else(|_| "an exception".into(), |name| name.to_string());
+                if !error.is_instance_of::<PyException>(py) {
+                    self.escaped.put(error);
+                }
                 io::Error::other(format!("its read() raised {class}"))
             };
-            let read = self.0.bind(py).call_method1("read", (buffer.len(),)).map_err(failed)?;
+            let read = self.object.bind(py).call_method1("read", (buffer.len(),)).map_err(failed)?;
             let wrong = |what| io::Error::new(io::ErrorKind::InvalidData, what);
             let bytes = read
                 .cast::<PyBytes>()

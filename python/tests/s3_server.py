@@ -1,4 +1,4 @@
-"""An S3 server of its own for the tests, and a proxy before it that disturbs what passes."""
+"""An S3 server of its own for the tests, a proxy before it that disturbs what passes, and one that makes it Google's store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import boto3
 from botocore.config import Config
@@ -114,3 +114,28 @@ def disturbed(server: Server, disturb: Disturb) -> Iterator[str]:
         proxy.shutdown()
         proxy.server_close()
         thread.join(10)
+
+
+class Google:
+    """Google's store to whoever asks: its XML API has the paths, queries and answers of S3, and headers of its own."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.authorizations: set[str | None] = set()
+        self.written: list[tuple[str, str, str]] = []
+        """What wrote: command, key, query without values."""
+
+    def answer(self, request: Request, pass_on: Callable[[], Answer]) -> Answer:
+        path, _, query = request.path.partition("?")
+        key = unquote(path).removeprefix(f"/{BUCKET}/")
+        self.authorizations.add(request.headers["Authorization"])
+        if request.command in ("PUT", "POST", "DELETE"):
+            self.written.append((request.command, key, "&".join(part.split("=")[0] for part in query.split("&"))))
+        if request.headers["x-goog-if-generation-match"] == "0" and self.server.get(key) is not None:
+            return 412, [], b"<Error><Code>PreconditionFailed</Code></Error>"
+        # The server behind takes S3's form alone, and checks no signature.
+        scope = f"{KEYS['AWS_ACCESS_KEY_ID']}/20260101/{KEYS['AWS_REGION']}/s3/aws4_request"
+        del request.headers["Authorization"]
+        request.headers["Authorization"] = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
+        status, headers, body = pass_on()
+        return status, [*headers, ("x-goog-generation", "1")], body

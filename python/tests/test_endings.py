@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import threading
@@ -92,6 +93,38 @@ def test_what_the_callers_function_raises_ends_the_run() -> None:
 
     with pytest.raises(Enough):
         waiting(events=heard)
+    goes_on()
+
+
+class Raises(io.BytesIO):
+    """A file object whose second read fails."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(b"id,note\n" + b"1,x\n" * (1 << 19))
+        self.error = error
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self.tell():
+            raise self.error
+        return super().read(size)
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_what_a_file_object_raises_that_is_no_error_comes_as_it_is(tmp_path: Path, kind: type[BaseException]) -> None:
+    (tmp_path / "other.csv").write_text("id\n1\n")
+    other, raised = str(tmp_path / "other.csv"), kind("as it is")
+    meeting = Meeting()
+    for run in [
+        lambda: vesica.local(Raises(raised), other, key="id", row_numbers=True),
+        lambda: vesica.local(other, Raises(raised), key="id", row_numbers=True),
+        lambda: vesica.send(Raises(raised), key="id", **meeting.listen(meeting.sender, meeting.receiver)),
+    ]:
+        with pytest.raises(kind) as caught:
+            run()
+        assert caught.value is raised
+    with pytest.raises(vesica.InputError, match=r"its read\(\) raised ValueError") as told:
+        vesica.local(Raises(ValueError("secret")), other, key="id", row_numbers=True)
+    assert "secret" not in str(told.value)
     goes_on()
 
 

@@ -1,4 +1,5 @@
-"""Tables and results in an object store: a real server of the S3 protocol, also one that fails in every way."""
+"""Tables and results in an object store: a real server of the S3 protocol, also one that fails in every way, and one that
+answers as Google's does."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from typing import Any
 import pyarrow
 import pyarrow.parquet
 import pytest
-from s3_server import BUCKET, KEYS, Answer, Request, Server, disturbed
+from s3_server import BUCKET, KEYS, Answer, Google, Request, Server, disturbed
 from scene import Party
 
 import vesica
@@ -37,7 +38,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(autouse=True)
 def environment(server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in list(os.environ):
-        if name.startswith("AWS_"):
+        if name.startswith(("AWS_", "GOOGLE_", "STORAGE_EMULATOR_HOST")):
             monkeypatch.delenv(name)
     for name, value in {**KEYS, "AWS_ENDPOINT_URL": server.url}.items():
         monkeypatch.setenv(name, value)
@@ -364,6 +365,89 @@ def test_rows_of_an_export_are_those_of_the_files(server: Server, tmp_path: Path
     found = Path("disk.csv").read_text().splitlines()[1:]
     assert [row.split(",")[0] for row in found] == [f"u{i}" for i in range(5, 45, 3)]
     assert Path("disk.csv").read_bytes() == Path("store.csv").read_bytes() == Path("pattern.csv").read_bytes()
+
+
+def test_objects_that_stand_for_folders_are_no_part_of_a_table(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_bytes(text(range(30)))
+    for part in range(2):
+        server.put(f"marked/day-{part}/rows.csv", text(range(part * 10, part * 10 + 10)))
+        server.put(f"marked/day-{part}/", b"")
+    server.put("marked/", b"")
+    for place, count in [("marked/**", 20), ("marked/*/*.csv", 20), ("marked/day-1/", 10), ("marked/day-1", 10)]:
+        code, screen = vesica_local("mine.csv", at(place), "out.csv")
+        assert code == 0, screen
+        assert Path("out.csv").read_bytes().count(b"\n") == count + 1
+    # A file without bytes is told, as on a disk.
+    server.put("marked/day-1/empty.csv", b"")
+    code, screen = vesica_local("mine.csv", at("marked/**"), "out.csv")
+    assert code == 65 and "day-1/empty.csv: is empty" in screen, screen
+
+
+@pytest.mark.parametrize(("rows", "parts"), [(20_000, 0), (60_000, 2)], ids=["one-request", "in-parts"])
+def test_two_parties_with_the_store_of_google(
+    server: Server, tmp_path: Path, keys: dict[str, str], monkeypatch: pytest.MonkeyPatch, rows: int, parts: int
+) -> None:
+    """One finds it as an emulator is found, the other by an address and a token; the rows are those of the plain join."""
+    mine = wide(rows).splitlines(keepends=True)
+    server.put("google/mine.csv", b"".join(mine))
+    for part in range(3):
+        server.put(f"google/theirs/{part}.csv", b"".join(mine[:1] + mine[part + 1 :: 4]))
+    expected = mine[:1] + [row for number, row in enumerate(mine[1:]) if number % 4 != 3]
+    key = f"google/{rows} rows.csv"
+    meet = ["--key", "id", "--timeout", "60s"]
+    store = Google(server)
+    with disturbed(server, store.answer) as url:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", url.removeprefix("http://"))
+        sender = Party(
+            [
+                *(PROGRAM, "send", *meet, "--input", f"gs://{BUCKET}/google/theirs/", "--listen", "127.0.0.1:0"),
+                *("--identity", str(tmp_path / "sender.pem"), "--peer", keys["receiver"]),
+            ],
+            tmp_path,
+        )
+        address = sender.address()
+        monkeypatch.delenv("STORAGE_EMULATOR_HOST")
+        monkeypatch.setenv("GOOGLE_BASE_URL", url)
+        monkeypatch.setenv("GOOGLE_BEARER_TOKEN", "not-a-secret")
+        receiver = Party(
+            [
+                *(PROGRAM, "receive", *meet, "--input", f"gs://{BUCKET}/google/mine.csv", "--connect", address),
+                *("--output", f"gs://{BUCKET}/{key}", "--report", f"gs://{BUCKET}/google/{rows}.json"),
+                *("--identity", str(tmp_path / "receiver.pem"), "--peer", keys["sender"]),
+            ],
+            tmp_path,
+        )
+        assert (receiver.end()[0], sender.end()[0]) == (0, 0), receiver.screen + sender.screen
+    assert server.get(key) == b"".join(expected)
+    assert json.loads(server.get(f"google/{rows}.json") or b"")["outcome"] == "done"
+    assert store.authorizations == {"Bearer not-a-secret", None}
+    check = [("POST", key, "uploads"), ("PUT", key, "partNumber&uploadId"), ("DELETE", key, "uploadId")]
+    put = [("PUT", key, "")]
+    if parts:
+        put = [("POST", key, "uploads"), *[("PUT", key, "partNumber&uploadId")] * parts, ("POST", key, "uploadId")]
+    assert [written for written in store.written if written[1] == key] == check + put
+    assert not [upload for upload in server.unfinished() if upload["Key"] == key]
+
+
+def test_a_report_replaces_none_in_the_store_of_google(server: Server) -> None:
+    Path("mine.csv").write_bytes(text(range(9)))
+    store = Google(server)
+    run = ["mine.csv", "mine.csv", f"gs://{BUCKET}/google-rows.csv"]
+
+    def blind(request: Request, pass_on: Callable[[], Answer]) -> Answer:
+        # Who may not look: only the condition of the put tells.
+        return (403, [], b"") if request.command == "HEAD" else store.answer(request, pass_on)
+
+    with disturbed(server, blind) as url:
+        for code in (0, 74):
+            more = ["--report", f"gs://{BUCKET}/google-report.json"]
+            ended, screen = vesica_local(*run, *more, STORAGE_EMULATOR_HOST=url)
+            assert ended == code, screen
+    assert "there is one already" in screen
+    assert server.get("google-rows.csv") == text(range(9))
+    for url in ["localhost:99999", "ftp://host"]:
+        code, screen = vesica_local(*run, STORAGE_EMULATOR_HOST=url)
+        assert code == 74 and "is not https://HOST or http://HOST" in screen, screen
 
 
 def inspect(*arguments: str) -> Any:

@@ -360,7 +360,7 @@ impl TableOptions {
 }
 
 #[derive(Args)]
-#[command(next_help_heading = "The partner", group = ArgGroup::new("address").args(["listen", "connect", "via"]).required(true))]
+#[command(next_help_heading = "The partner", group = ArgGroup::new("address").args(["listen", "connect", "via", "post"]).required(true))]
 pub(crate) struct PartnerOptions {
     /// Wait for the partner at this address: HOST:PORT, or :PORT for all IPv4 addresses of this machine ([::]:PORT for IPv6)
     #[arg(long, value_name = "ADDR")]
@@ -374,8 +374,11 @@ pub(crate) struct PartnerOptions {
     /// The relay's public key, vesica-pub1-…, or @FILE with a file that holds it; once for each --via, in their order
     #[arg(long, value_name = "PUBKEY", requires = "via")]
     pub(crate) via_key: Vec<String>,
-    /// A name for the run, the same on both sides, where several with this partner meet at the relay at the same time
-    #[arg(long, value_name = "NAME", requires = "via")]
+    /// Leave files for the partner in this folder, or s3://, gs:// or az:// address, in place of a connection: the two are never online together. With --protocol dh --security semi-honest; the same command goes on once the partner has done its part (exit code 75 until then)
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["insecure_plaintext", "run_file", "write_run_file", "keep_base_ots", "helper"])]
+    pub(crate) post: Option<PathBuf>,
+    /// A name for the run, the same on both sides, where several with this partner meet at the relay, or lie in the post-box, at the same time
+    #[arg(long, value_name = "NAME")]
     pub(crate) run: Option<String>,
     /// My identity, made by `vesica keygen`; `-` is standard input [default: vesica/identity.pem in $XDG_CONFIG_HOME or ~/.config]
     #[arg(long, value_name = "FILE")]

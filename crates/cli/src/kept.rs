@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use vesica::channel::CancelToken;
-use vesica::job::kept::lookup::LookupJob;
+use vesica::job::kept::lookup::{LookupJob, Sender};
 use vesica::job::kept::publish::{Change, PublishJob};
-use vesica::job::kept::serve::{ServeJob, ServeNotice, ServeOptions};
+use vesica::job::kept::serve::{Place, ServeJob, ServeNotice, ServeOptions};
 use vesica::job::{Destination, Partner, TableArgs};
-use vesica::net::Address;
+use vesica::net::{Address, Identity, PublicKey};
 use vesica::partner::AddressOptions;
 use vesica::{Error, RunPhase, output_paths, partner, randomness};
 
@@ -89,13 +89,18 @@ pub(crate) fn lookup(args: Lookup) -> u8 {
         (Some(&output), None),
         &protected.clone(),
         |on_event, cancel, rng| {
-            let met = sender(&args).and_then(|met| {
-                let input = input.ok_or_else(|| Error::usage("no table", "give `--input`"))?;
-                Ok((met, input))
-            });
-            let (met, input) = match met {
-                Ok(met) => met,
+            let found = found(&args, input);
+            let (input, identity, peer, served) = match found {
+                Ok(found) => found,
                 Err(error) => return LookupJob::refuse(&options, error, on_event),
+            };
+            let sender = match (&served, &args.post) {
+                (None, Some(post)) => Sender::Post { post, identity: &identity, sender: peer },
+                (Some(partner), _) => Sender::Served(partner),
+                (None, None) => {
+                    let error = Error::usage("no address", "give `[connect]`, `[via]` or `[post]`");
+                    return LookupJob::refuse(&options, error, on_event);
+                }
             };
             let table = TableArgs {
                 input: input.into(),
@@ -105,16 +110,25 @@ pub(crate) fn lookup(args: Lookup) -> u8 {
                 protected,
             };
             let job = LookupJob { table, set: args.set, fetch: args.fetch, settings: options };
-            job.run(&met, cancel, rng, on_event)
+            job.run(&sender, cancel, rng, on_event)
         },
     )
 }
 
-/// Where the sender is, and who.
-fn sender(args: &Lookup) -> Result<Partner, Error> {
-    let address = place(None, args.connect.as_deref(), args.via.as_ref(), args.via_key.as_ref())?;
+/// What a look-up needs: the table, who asks, the sender's key, and where the sender serves, if not by post.
+fn found(
+    args: &Lookup,
+    input: Option<PathBuf>,
+) -> Result<(PathBuf, Identity, PublicKey, Option<Partner>), Error> {
+    let input = input.ok_or_else(|| Error::usage("no table", "give `--input`"))?;
     let peer = partner::peer_key(&args.peer)?;
-    Partner::authenticated(address, partner::identity(args.identity.as_deref())?, peer)
+    let identity = partner::identity(args.identity.as_deref())?;
+    let served = args.post.is_none().then(|| {
+        let address = place(None, args.connect.as_deref(), args.via.as_ref(), args.via_key.as_ref())?;
+        Partner::authenticated(address, identity.clone(), peer)
+    });
+    let served = served.transpose()?;
+    Ok((input, identity, peer, served))
 }
 
 fn place(
@@ -151,7 +165,12 @@ fn served(args: &Serve) -> Result<(), Error> {
     let events = Events::open(to, &stopped).map_err(|error| Error::log(RunPhase::Prepare, &error))?;
     let _ = crate::system::grant_descriptors();
     let job = ServeJob::new(ServeOptions {
-        address: place(args.listen.as_deref(), None, args.via.as_ref(), args.via_key.as_ref())?,
+        place: match &args.post {
+            Some(post) => Place::Post(post.clone()),
+            None => {
+                Place::Address(place(args.listen.as_deref(), None, args.via.as_ref(), args.via_key.as_ref())?)
+            }
+        },
         identity: partner::identity(args.identity.as_deref())?,
         allow: &args.allow,
         secret: &args.secret,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rand_core::CryptoRng;
 use vesica::assist::{self, AssistJob};
 use vesica::channel::CancelToken;
-use vesica::job::{Destination, Ended, Job, OnEvent, Partner, TableArgs};
+use vesica::job::{ByPost, Destination, Ended, Job, OnEvent, Partner, TableArgs};
 use vesica::net::Address;
 use vesica::output_paths::{self, ReportPlace};
 use vesica::partner::AddressOptions;
@@ -152,6 +152,9 @@ fn with_partner(
     let job = Job { role, table, settings: settings.clone() };
     let written = (output.as_deref(), caution(&settings, output.as_deref()));
     run(command, (&settings, &common.records), written, &protected, |on_event, cancel, rng| {
+        if let Some(post) = &partner.post {
+            return by_post(job, post, partner, (cancel, rng), on_event);
+        }
         let met = find_partner(partner).and_then(|met| {
             let file = run_file::for_partner(&job, &met);
             let to = partner.write_run_file.as_deref();
@@ -179,6 +182,26 @@ fn with_partner(
             Err(error) => job.refuse(error, on_event),
         }
     })
+}
+
+/// A run by post.
+fn by_post(
+    job: Job,
+    post: &Path,
+    partner: &PartnerOptions,
+    (cancel, rng): (&CancelToken, &mut dyn CryptoRng),
+    on_event: OnEvent<'_>,
+) -> Ended {
+    let peer = partner.peer.as_deref().unwrap_or_default();
+    let found = partner::peer_key(peer)
+        .and_then(|peer| partner::identity(partner.identity.as_deref()).map(|identity| (peer, identity)));
+    match found {
+        Ok((peer, identity)) => {
+            let run = partner.run.as_deref().unwrap_or_default();
+            job.run_by_post(&ByPost { post, identity: &identity, peer, run }, cancel, rng, on_event)
+        }
+        Err(error) => job.refuse(error, on_event),
+    }
 }
 
 /// Where the receiver's result goes. Rows need a file; another result is on the screen too.

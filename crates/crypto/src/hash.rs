@@ -212,6 +212,16 @@ impl Oracle {
         self.keyed().hash_blocks(Backend::detect(), blocks, lengths, out);
     }
 
+    /// The key, for a card.
+    ///
+    /// # Panics
+    /// If it is that of a purpose ([`derive_key`](Self::derive_key)).
+    #[cfg(feature = "cuda")]
+    pub(crate) fn key_of_keyed(&self) -> &[u8; 32] {
+        assert!(self.mode == Mode::Keyed, "an oracle under a key");
+        &self.key
+    }
+
     fn keyed(&self) -> Keyed<'_> {
         Keyed { key: &self.key, mode: self.mode }
     }

@@ -29,6 +29,7 @@
 //! | [`partitions`] | records partitioned into many buckets that share their memory |
 //! | [`security`] | the security models, and λ |
 //! | [`backend`] | the levels of the processor |
+//! | `card` | group operations and Bloom filters on a card of NVIDIA (feature `cuda`) |
 //!
 //! Every computation is a function of its arguments: randomness comes in as `&mut dyn CryptoRng`, and no
 //! result depends on the processor or the number of threads.
@@ -41,6 +42,8 @@ pub mod aes_hash;
 pub mod band;
 pub mod bigint;
 pub mod byte_masks;
+#[cfg(feature = "cuda")]
+pub mod card;
 pub mod convolve;
 pub mod elgamal;
 pub mod gf128;

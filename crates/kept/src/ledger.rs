@@ -127,6 +127,12 @@ impl Ledger {
         self.make_durable(shared, mine).map(|()| charge)
     }
 
+    /// Whether a receiver was charged for that query, with as many keys, in the last days.
+    #[must_use]
+    pub fn has(&self, receiver: &[u8; 32], query: &[u8; 32], keys: u32) -> bool {
+        self.lock().budgets.has(receiver, query, keys)
+    }
+
     /// The keys that are left to a receiver in the UTC day of `now` (seconds since 1970), and when that day ends.
     #[must_use]
     pub fn left(&self, receiver: &[u8; 32], most_a_day: u64, now: u64) -> (u64, u64) {

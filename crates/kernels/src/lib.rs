@@ -23,6 +23,8 @@ pub mod blake3;
 pub mod block;
 pub mod byte_masks;
 pub mod convolve;
+#[cfg(feature = "cuda")]
+pub mod cuda;
 mod error;
 pub mod gf128;
 pub mod gf64;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, resolve_bucket_region};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::client::{HttpClient, HttpConnector};
-use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
-use object_store::{ClientOptions, ObjectStore, RetryConfig};
+use object_store::{ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 
 use crate::address::{Address, Place, Scheme};
 use crate::aws_profile;
@@ -174,22 +174,24 @@ async fn s3(address: &Address, bucket: &str, patience: Patience) -> Result<Box<d
 }
 
 fn gcs(bucket: &str, patience: Patience) -> Result<Box<dyn ObjectStore>, StoreError> {
+    use GoogleConfigKey as Key;
     let mut builder =
         GoogleCloudStorageBuilder::new().with_client_options(options(false)).with_retry(patience.retry());
-    for (name, value) in variables("GOOGLE_") {
-        if let Ok(key) = name.parse() {
-            builder = builder.with_config(key, value);
-        }
-    }
     // The variable by which Google's own libraries find an emulator, which has no credentials.
     if let Some(host) = variable("STORAGE_EMULATOR_HOST") {
-        let url = if host.contains("://") { host } else { format!("http://{host}") };
-        // A name with quotes or line ends would end the text.
-        let url: String = url.chars().filter(|c| !c.is_control() && !"\"\\".contains(*c)).collect();
-        let key = format!(
-            r#"{{"gcs_base_url":"{url}","disable_oauth":true,"client_email":"","private_key":"","private_key_id":""}}"#
-        );
-        builder = builder.with_client_options(options(is_http(&url)?)).with_service_account_key(key);
+        let host = host.trim().trim_end_matches('/');
+        let url = if host.contains("://") { host.to_owned() } else { format!("http://{host}") };
+        builder = builder.with_base_url(&url).with_bearer_token("");
+    } else {
+        for (name, value) in variables("GOOGLE_") {
+            if let Ok(key) = name.parse() {
+                builder = builder.with_config(key, value);
+            }
+        }
+    }
+    let endpoint = builder.get_config_value(&Key::BaseUrl);
+    if endpoint.as_deref().map(is_http).transpose()?.unwrap_or(false) {
+        builder = builder.with_config(Key::Client(ClientConfigKey::AllowHttp), "true");
     }
     Ok(Box::new(builder.with_bucket_name(bucket).build().map_err(setup)?))
 }

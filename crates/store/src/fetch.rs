@@ -231,7 +231,15 @@ fn matching(
         |folder: &&Key| folder.filename().is_some_and(|name| LOGS.iter().any(|(log, _)| *log == name));
     let beside = |log: &Key| Some((folder.clone(), log.filename()?.to_owned()));
     let mut logs: Vec<(Key, String)> = folders.iter().filter(is_log).filter_map(beside).collect();
-    for object in listed {
+    // Consoles make an object without bytes for a folder, with a slash at its end, which the library does not tell. A file
+    // without bytes is no part of a table either.
+    let is_folder = |object: &ObjectMeta| {
+        let inside = |other: &ObjectMeta| {
+            other.location != object.location && other.location.prefix_matches(&object.location)
+        };
+        object.size == 0 && listed.iter().any(inside)
+    };
+    for object in &listed {
         let parts: Vec<_> = object.location.parts().collect();
         let log = parts.iter().position(|part| LOGS.iter().any(|(log, _)| *log == part.as_ref()));
         if let Some(at) = log {
@@ -239,8 +247,8 @@ fn matching(
         }
         let left_out =
             parts.iter().skip(folder.parts().count()).any(|part| is_left_out(part.as_ref().as_bytes()));
-        if !left_out && pattern.matches_with(object.location.as_ref(), OF_ONE_NAME) {
-            objects.push(object);
+        if !left_out && pattern.matches_with(object.location.as_ref(), OF_ONE_NAME) && !is_folder(object) {
+            objects.push(object.clone());
         }
     }
     for (folder, log) in &logs {

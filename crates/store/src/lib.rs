@@ -9,6 +9,8 @@
 //! Credentials are those that the store's own tools use: environment variables, profiles in `~/.aws`, a service account,
 //! the machine's own identity. Nothing here prints them, nor the query of an address, which may be a signature.
 //!
+//! [`Folder`] is for small objects under one prefix.
+//!
 //! Calls block. Each takes a function that it calls several times a second and that can stop it.
 
 #![forbid(unsafe_code)]
@@ -18,6 +20,7 @@ mod aws_profile;
 mod connect;
 mod error;
 mod fetch;
+mod folder;
 pub mod listing;
 mod put;
 mod wait;
@@ -25,4 +28,5 @@ mod wait;
 pub use address::Address;
 pub use error::StoreError;
 pub use fetch::{Found, Object};
+pub use folder::Folder;
 pub use put::Target;

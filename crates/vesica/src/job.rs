@@ -5,11 +5,13 @@
 //! after both sides have confirmed the run.
 
 pub mod assist;
+mod by_post;
 pub mod inspect;
 pub mod kept;
 pub mod local;
 mod on_disk;
 pub mod output_paths;
+mod post_box;
 mod queue;
 pub mod relay;
 mod run;
@@ -20,5 +22,6 @@ pub use crate::session::partner::Partner;
 pub use crate::words::ended::{Ended, RunResult};
 pub use crate::words::report::OnEvent;
 pub use crate::words::tables::{Batches, Destination, Source, TableArgs};
+pub use by_post::ByPost;
 pub use run::Job;
 pub(crate) use run::{Set, alone, converse, deliver, open, output_of, read};

@@ -160,7 +160,7 @@ impl Publish {
 }
 
 #[derive(Args)]
-#[command(after_help = SERVE, next_help_heading = "The set", group = ArgGroup::new("place").args(["listen", "via"]).required(true))]
+#[command(after_help = SERVE, next_help_heading = "The set", group = ArgGroup::new("place").args(["listen", "via", "post"]).required(true))]
 pub(crate) struct Serve {
     /// The set's secret key, which `vesica publish` made
     #[arg(long, value_name = "FILE")]
@@ -180,6 +180,9 @@ pub(crate) struct Serve {
     /// Meet receivers at this relay, HOST:PORT, where somebody runs `vesica relay`
     #[arg(long, value_name = "ADDR", requires = "via_key", help_heading = "The receivers")]
     pub(crate) via: Option<String>,
+    /// Answer the queries that lie in this folder, which both sides read and write, and end
+    #[arg(long, value_name = "DIR", help_heading = "The receivers")]
+    pub(crate) post: Option<PathBuf>,
     /// The relay's public key, vesica-pub1-…, or @FILE with a file that holds it
     #[arg(long, value_name = "PUBKEY", requires = "via", help_heading = "The receivers")]
     pub(crate) via_key: Option<String>,
@@ -200,8 +203,8 @@ pub(crate) struct Serve {
 }
 
 #[derive(Args)]
-#[command(after_help = LOOKUP, next_help_heading = "My table", override_usage = "vesica lookup --set <FILE|DIR> --input <FILE> --key <SPEC> --output <FILE> <--connect <ADDR>|--via <ADDR>> --peer <PUBKEY> [OPTIONS]")]
-#[command(group = ArgGroup::new("place").args(["connect", "via"]).required(true))]
+#[command(after_help = LOOKUP, next_help_heading = "My table", override_usage = "vesica lookup --set <FILE|DIR> --input <FILE> --key <SPEC> --output <FILE> <--connect <ADDR>|--via <ADDR>|--post <DIR>> --peer <PUBKEY> [OPTIONS]")]
+#[command(group = ArgGroup::new("place").args(["connect", "via", "post"]).required(true))]
 pub(crate) struct Lookup {
     #[command(flatten)]
     pub(crate) table: super::TableOptions,
@@ -220,6 +223,9 @@ pub(crate) struct Lookup {
     /// Meet the sender at this relay, HOST:PORT, where somebody runs `vesica relay`
     #[arg(long, value_name = "ADDR", requires = "via_key", help_heading = "The sender")]
     pub(crate) via: Option<String>,
+    /// Leave the query in this folder, which both sides read and write; the same command finishes when the answer is there
+    #[arg(long, value_name = "DIR", conflicts_with = "fetch", help_heading = "The sender")]
+    pub(crate) post: Option<PathBuf>,
     /// The relay's public key, vesica-pub1-…, or @FILE with a file that holds it
     #[arg(long, value_name = "PUBKEY", requires = "via", help_heading = "The sender")]
     pub(crate) via_key: Option<String>,

@@ -104,6 +104,26 @@ fn keys_that_fit_make_no_file() {
 }
 
 #[test]
+fn an_address_is_no_folder_for_temporary_files() {
+    let scene = scene(&emails("receiver", 10, 5), "id,email\n");
+    for address in ["s3://bucket/temp", "gs://bucket", "s3:/bucket/temp", "ftp://host/temp"] {
+        // Also where all keys fit into memory, so that nothing would be written there.
+        for more in [&["--memory", "256M"][..], &[]] {
+            let peer =
+                ["--connect", "127.0.0.1:1", "--identity", "receiver.pem", "--peer", &scene.sender_key];
+            let ended =
+                scene.run(&[&["receive", "--temp-dir", address], &peer[..], &RECEIVER[..], more].concat());
+            ended.expect(
+                64,
+                &[address, "in a folder of this machine", "on a disk of this machine with `--temp-dir`"],
+            );
+        }
+    }
+    assert_eq!(scene.read("out.csv"), ANOTHER_DAY);
+    assert!(!scene.path("s3:").exists());
+}
+
+#[test]
 fn what_cannot_be_is_said_before_the_partner_is_met() {
     let scene = scene(&emails("receiver", ROWS / 4, 10), "id,email\n");
     let peer =

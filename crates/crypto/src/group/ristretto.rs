@@ -279,3 +279,5 @@ impl ExpandMessage {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod twin_tests;

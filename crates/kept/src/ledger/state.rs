@@ -60,10 +60,16 @@ impl Budgets {
         (left, (today + 1).saturating_mul(DAY))
     }
 
-    fn is_paid(&self, record: &Record, today: u64) -> bool {
+    pub(super) fn is_paid(&self, record: &Record, today: u64) -> bool {
         let receiver = self.receivers.get(&record.receiver);
         let day = receiver.and_then(|receiver| receiver.queries.get(&(record.query, record.keys)));
         day.is_some_and(|day| is_recent(*day, today))
+    }
+
+    /// Whether a query was charged in the last days before the newest record.
+    pub(super) fn has(&self, receiver: &[u8; 32], query: &[u8; 32], keys: u32) -> bool {
+        let record = Record { receiver: *receiver, time: self.newest, keys, query: *query };
+        self.is_paid(&record, self.newest / DAY)
     }
 
     /// Takes note of a charge.

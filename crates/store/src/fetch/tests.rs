@@ -54,6 +54,13 @@ fn a_pattern_is_what_matches_it() {
     assert_eq!(keys(chosen("in/*/x.csv", &there)), ["in/deep/x.csv"]);
     assert_eq!(keys(chosen("in/x?.csv", &there)), ["in/x2.csv"]);
     assert!(keys(chosen("out/*", &there)).is_empty());
+    // An object for a folder is none of its files; an empty file is told from it.
+    let listed = ["in", "in/deep", "in/deep/x.csv", "in/deep-x.csv"]
+        .map(|key| ObjectMeta { size: u64::from(key.ends_with("x.csv")), ..object(key) });
+    let (pattern, folder) = (Pattern::new("in/**").unwrap(), Key::parse("in").unwrap());
+    assert_eq!(keys(matching(listed.to_vec(), &[], &pattern, &folder)), ["in/deep-x.csv", "in/deep/x.csv"]);
+    let empty = ObjectMeta { size: 0, ..object("in/empty.csv") };
+    assert_eq!(keys(matching(vec![empty], &[], &pattern, &folder)), ["in/empty.csv"]);
     // A log beside other files says nothing of these.
     let there = ["a/x.csv", "b/_delta_log/0.json", "b/x.csv"];
     assert_eq!(keys(chosen("a/*.csv", &there)), ["a/x.csv"]);

@@ -13,6 +13,7 @@
 
 mod ask;
 pub mod lookup;
+mod post;
 pub mod publish;
 mod secret;
 pub mod serve;

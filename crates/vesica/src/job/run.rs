@@ -152,7 +152,7 @@ impl Job {
     }
 
     /// Refuses several keys a row where a result would count such a row several times.
-    fn check_keys(&self) -> Result<(), Error> {
+    pub(super) fn check_keys(&self) -> Result<(), Error> {
         self.table.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
         let variants = self.table.keys.have_variants();
         if self.role == Role::Receiver && variants && self.settings.on_duplicates != OnDuplicates::All {
@@ -173,7 +173,7 @@ impl Job {
     }
 
     /// The output, checked: it can be written, and it is no protected file, such as the input.
-    fn output(&self) -> Result<Option<Output>, Error> {
+    pub(super) fn output(&self) -> Result<Option<Output>, Error> {
         if self.table.output != Destination::RowNumbers && !self.settings.learns_result(self.role) {
             let message = "a sender learns no result, so there is nothing to write to `[output]`";
             let remedy = "leave out `[output]`, or {agree with the partner on} `[learns both]`";
@@ -304,7 +304,7 @@ pub(crate) fn converse(
 }
 
 /// The result for the caller and the report.
-fn answered(
+pub(crate) fn answered(
     settings: &Settings,
     agreed: &Agreed,
     items: &Items,

@@ -4,6 +4,7 @@ use rand_core::CryptoRng;
 use vesica_encode::items::Items;
 use vesica_net::PublicKey;
 use vesica_protocols::{Learns, Role};
+use vesica_table::{Address, shown_path};
 use vesica_text::text;
 
 use crate::session::base_ots::file::CacheFile;
@@ -52,6 +53,7 @@ pub(crate) fn prepare(
         ));
     }
     check_parts(settings)?;
+    check_temp_dir(settings)?;
     if settings.match_id && settings.learns != Learns::Both {
         let message = "`[match-id]` numbers the matching rows of both sides, and only one side learns them";
         return Err(Error::usage(
@@ -86,6 +88,18 @@ fn check_parts(settings: &Settings) -> Result<(), Error> {
         ));
     }
     Ok(())
+}
+
+/// Whether temporary files are to lie on this machine.
+fn check_temp_dir(settings: &Settings) -> Result<(), Error> {
+    match settings.temp_dir.as_deref() {
+        // A text that looks like an address and is none may not become the name of a folder either.
+        Some(named) if !matches!(Address::of(named), Ok(None)) => Err(Error::usage(
+            format!("{}: temporary files lie in a folder of this machine, not in a store", shown_path(named)),
+            "name a folder on a disk of this machine with `[temp-dir]`, or leave it out",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Adds the dummy items that the settings ask for.

@@ -71,19 +71,22 @@ pub enum Kind {
     Refused,
     /// The system gave no memory, thread or descriptor.
     Resources,
+    /// Nothing went wrong: the partner's part is still to come, and the same command goes on from here.
+    Waiting,
     /// Interrupted by the user.
     Interrupted,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Usage,
         Kind::Input,
         Kind::Partner,
         Kind::Internal,
         Kind::Resources,
         Kind::Output,
+        Kind::Waiting,
         Kind::Protocol,
         Kind::Refused,
         Kind::Interrupted,
@@ -99,6 +102,7 @@ impl Kind {
             Kind::Internal => (70, "InternalError"),
             Kind::Resources => (71, "ResourceError"),
             Kind::Output => (74, "OutputError"),
+            Kind::Waiting => (75, "Waiting"),
             Kind::Protocol => (76, "ProtocolError"),
             Kind::Refused => (77, "RefusedError"),
             Kind::Interrupted => (130, "Cancelled"),
@@ -148,6 +152,8 @@ pub enum RunPhase {
     Fetch,
     /// A kept set's sender is asked.
     Lookup,
+    /// Files are left in a post-box, and taken from it.
+    Post,
     /// The matching rows are copied.
     Write,
 }
@@ -170,6 +176,7 @@ impl RunPhase {
             RunPhase::Publish => ("publish", "computing the values of the keys"),
             RunPhase::Fetch => ("fetch", "fetching the set's files"),
             RunPhase::Lookup => ("lookup", "asking the sender"),
+            RunPhase::Post => ("post", "looking into the post-box"),
             RunPhase::Write => ("write", "writing the matching rows"),
         }
     }

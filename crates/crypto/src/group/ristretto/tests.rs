@@ -1,13 +1,13 @@
 use super::*;
 use crate::prg::Prg;
 
-fn hex<const N: usize>(text: &str) -> [u8; N] {
+pub(super) fn hex<const N: usize>(text: &str) -> [u8; N] {
     assert_eq!(text.len(), 2 * N);
     core::array::from_fn(|i| u8::from_str_radix(&text[2 * i..2 * i + 2], 16).unwrap())
 }
 
 /// RFC 9496, appendix A.1: multiples 0 to 15 of the generator.
-const MULTIPLES: [&str; 16] = [
+pub(super) const MULTIPLES: [&str; 16] = [
     "0000000000000000000000000000000000000000000000000000000000000000",
     "e2f2ae0a6abc4e71a884a961c500515f58e30b6aa582dd8db6a65945e08d2d76",
     "6a493210f7499cd17fecb510ae0cea23a110e8d5b901f8acadd3095c73a3b919",
@@ -27,7 +27,7 @@ const MULTIPLES: [&str; 16] = [
 ];
 
 /// RFC 9496, appendix A.2: encodings that no element has.
-const INVALID: [&str; 29] = [
+pub(super) const INVALID: [&str; 29] = [
     // Non-canonical field elements.
     "00ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
     "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
@@ -65,7 +65,7 @@ const INVALID: [&str; 29] = [
 ];
 
 /// RFC 9496, appendix A.3: uniform bytes and the element they map to; the last four map to the same one.
-const MAPPED: [(&str, &str); 11] = [
+pub(super) const MAPPED: [(&str, &str); 11] = [
     (
         "5d1be09e3d0c82fc538112490e35701979d99e06ca3e2b5b54bffe8b4dc772c1\
          4d98b696a1bbfb5ca32c436cc61c16563790306c79eaca7705668b47dffe5bb6",
@@ -123,7 +123,7 @@ const MAPPED: [(&str, &str); 11] = [
     ),
 ];
 
-fn small(value: u64) -> Scalar {
+pub(super) fn small(value: u64) -> Scalar {
     Scalar(Integer::from(value))
 }
 

@@ -270,7 +270,7 @@ fn recv(channel: &mut Connection, count: usize) -> Result<Evaluation, Error> {
 }
 
 /// Why the server does not answer.
-fn refused(reason: u8, left: u64, renews: u64) -> Error {
+pub(super) fn refused(reason: u8, left: u64, renews: u64) -> Error {
     let renews = i64::try_from(renews).ok().and_then(|seconds| DateTime::<Utc>::from_timestamp(seconds, 0));
     let renews =
         renews.map_or("an unknown time".into(), |time| time.to_rfc3339_opts(SecondsFormat::Secs, true));

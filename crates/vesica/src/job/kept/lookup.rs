@@ -8,15 +8,17 @@ use rand_core::CryptoRng;
 use vesica_channel::{CancelToken, Channel};
 use vesica_encode::items::Items;
 use vesica_kept::{Chain, Found, cut, open_label};
-use vesica_net::PublicKey;
+use vesica_net::{Identity, PublicKey};
 use vesica_protocols::Role;
-use vesica_protocols::public_key::voprf::Output;
-use vesica_table::{PayloadRows, shown_path};
+use vesica_protocols::public_key::voprf::{Client, Output};
+use vesica_table::{Address, PayloadRows, shown_path, standard};
 use vesica_text::text;
 
 use super::ask::{self, ask};
+use super::post::{Posted, state_of};
 use super::wire::{ReceiverHello, Want, recv_u64};
-use super::{open_chain, report_of};
+use super::{open_chain, public_key, report_of};
+use crate::job::post_box::PostBox;
 use crate::job::{self, OnEvent, Set};
 use crate::session::partner::Partner;
 use crate::session::reporter::Reporter;
@@ -24,6 +26,7 @@ use crate::words::ended::{Ended, RunResult};
 use crate::words::error::{Error, Kind, RunPhase, Side};
 use crate::words::report::KeptReport;
 use crate::words::settings::Settings;
+use crate::words::system::shared_temporary;
 use crate::words::tables::TableArgs;
 
 /// Bytes of a file that are taken at a time.
@@ -48,15 +51,19 @@ impl LookupJob {
     /// Asks the sender, and gives the rows.
     pub fn run(
         self,
-        partner: &Partner,
+        sender: &Sender<'_>,
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
     ) -> Ended {
         let settings = self.settings.clone();
-        job::alone(Role::Receiver, &settings, partner.my_key(), cancel, on_event, |reporter| {
+        let my_key = match sender {
+            Sender::Served(partner) => partner.my_key(),
+            Sender::Post { identity, .. } => Some(*identity.public_key()),
+        };
+        job::alone(Role::Receiver, &settings, my_key, cancel, on_event, |reporter| {
             reporter.of_protocol(super::PROTOCOL);
-            self.steps(&settings, partner, reporter, rng)
+            self.steps(&settings, sender, reporter, rng)
         })
     }
 
@@ -68,22 +75,26 @@ impl LookupJob {
     fn steps(
         self,
         settings: &Settings,
-        partner: &Partner,
+        sender: &Sender<'_>,
         reporter: &Reporter<'_>,
         rng: &mut dyn CryptoRng,
     ) -> Result<RunResult, Error> {
-        partner.address.check().map_err(|error| Error::net(RunPhase::Prepare, &error))?;
-        let Some((_, sender)) = &partner.keys else {
-            let message = "a look-up needs a sender whose key is known: it is what the set is signed with";
-            return Err(Error::usage(message, "give `[peer]`, the sender's public key"));
-        };
+        let key = sender.key()?;
         self.table.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
         let LookupJob { table, set, fetch, .. } = self;
         let file = job::output_of(&table, true)?;
-        if fetch {
-            fetch_into(&set, *sender, partner, settings, reporter, rng)?;
+        match sender {
+            Sender::Served(partner) if fetch => fetch_into(&set, key, partner, settings, reporter, rng)?,
+            Sender::Post { .. } if fetch => {
+                let message = "`[fetch]` asks the sender over the network, and `[post]` does not";
+                return Err(Error::usage(
+                    message,
+                    "get the set's new files in another way, such as the post-box's folder",
+                ));
+            }
+            _ => {}
         }
-        let chain = open_chain(&set, *sender)?;
+        let chain = open_chain(&set, key)?;
         let epoch = &chain.head().epoch;
         let agreed = table.keys.agreed();
         if epoch.terms != agreed {
@@ -100,7 +111,15 @@ impl LookupJob {
         let input = job::open(input, dialect, (&output, file.as_ref(), true), reporter)?;
         reporter.room(file.as_ref(), path.as_ref().map(|_| input.length()));
         let read = (input, path.as_deref());
-        let (table, set) = job::read(read, keys, (Role::Receiver, settings, None), reporter, rng)?;
+        // A query by post reads its table in the same way each time: padding is random.
+        let posted = sender.posted(output.path(), reporter.cancel)?;
+        let posted = posted.map(|posted| posted.state(rng).map(|state| (posted, state))).transpose()?;
+        let mut again = posted.as_ref().map(|(_, state)| state.rng(0));
+        let table_rng: &mut dyn CryptoRng = match &mut again {
+            Some(again) => again,
+            None => rng,
+        };
+        let (table, set) = job::read(read, keys, (Role::Receiver, settings, None), reporter, table_rng)?;
         table.check_added(&epoch.columns, false).map_err(|error| Error::table(RunPhase::Read, &error))?;
         let items = match set {
             Set::InMemory(items, _) => items,
@@ -116,12 +135,75 @@ impl LookupJob {
             );
             return Err(Error::usage(message, "ask for fewer keys at a time"));
         }
-        let outputs = ask(partner, &chain, &items, settings, reporter, rng)?;
+        let outputs = match (sender, &posted) {
+            (Sender::Served(partner), _) => ask(partner, &chain, &items, settings, reporter, rng)?,
+            (_, Some((posted, state))) => {
+                reporter.enter(RunPhase::Post, 0);
+                let client = Client::new(public_key(&chain)?);
+                posted.ask(state, &client, chain.head().epoch.public_key, &items)?
+            }
+            (Sender::Post { .. }, None) => Vec::new(),
+        };
         let found = found(&chain, &items, &outputs)?;
         reporter.found(&found, true);
         let asked = Some(items.len() as u64);
         reporter.kept(KeptReport { asked, ..report_of(&chain.head().epoch, chain.digest()) });
-        job::deliver(found, table, (output, file), reporter)
+        let delivered = job::deliver(found, table, (output, file), reporter)?;
+        posted.iter().for_each(|(posted, state)| posted.done(state));
+        Ok(delivered)
+    }
+}
+
+/// How the sender is asked.
+pub enum Sender<'a> {
+    /// Where it serves.
+    Served(&'a Partner),
+    /// By a folder that both sides read and write ([`super`]: the post-box).
+    Post {
+        /// The folder.
+        post: &'a Path,
+        /// Who asks.
+        identity: &'a Identity,
+        /// Whose set it is.
+        sender: PublicKey,
+    },
+}
+
+impl Sender<'_> {
+    /// Its public key, with which the set is signed.
+    fn key(&self) -> Result<PublicKey, Error> {
+        let (partner, sender) = match self {
+            Sender::Served(partner) => (Some(partner), partner.keys.as_ref().map(|(_, sender)| *sender)),
+            Sender::Post { sender, .. } => (None, Some(*sender)),
+        };
+        partner
+            .map_or(Ok(()), |partner| partner.address.check())
+            .map_err(|error| Error::net(RunPhase::Prepare, &error))?;
+        sender.ok_or_else(|| {
+            let message = "a look-up needs a sender whose key is known: it is what the set is signed with";
+            Error::usage(message, "give `[peer]`, the sender's public key")
+        })
+    }
+
+    /// The query by post, if it is one.
+    fn posted<'s>(
+        &'s self,
+        output: Option<&PathBuf>,
+        cancel: &'s CancelToken,
+    ) -> Result<Option<Posted<'s>>, Error> {
+        let Sender::Post { post, identity, sender } = self else { return Ok(None) };
+        let file =
+            output.filter(|path| standard(path).is_none() && !matches!(Address::of(path), Ok(Some(_))));
+        let Some(output) = file else {
+            let message = "a query by post is kept beside the output, which is no file";
+            return Err(Error::usage(message, "name a file on a disk of this machine with `[output]`"));
+        };
+        Ok(Some(Posted {
+            post: PostBox::at(post, cancel)?,
+            identity,
+            sender: *sender,
+            state: state_of(output),
+        }))
     }
 }
 
@@ -200,7 +282,7 @@ fn fetch_into(
     let most = settings.limits.max_peer_rows.saturating_mul(MOST_BYTES_A_KEY).saturating_add(1 << 20);
     for _ in 0..files {
         // Under a name of its own until it is whole and signed.
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(unwritten)?;
+        let mut file = shared_temporary(folder).map_err(unwritten)?;
         let mut left = recv_u64(&mut channel).map_err(broken)?;
         if left > most {
             return Err(too_long(left));

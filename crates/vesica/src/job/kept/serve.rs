@@ -14,14 +14,16 @@ use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_kept::{Chain, Charge, Ledger};
 use vesica_net::{Address, Connection, Identity, NetEvent, Options, PublicKey, serve_peers};
 use vesica_protocols::Error as ProtocolError;
-use vesica_protocols::public_key::voprf::SecretKey;
+use vesica_protocols::public_key::voprf::{Evaluation, SecretKey};
 use vesica_text::text;
 
+use super::post::{self, Answer};
 use super::wire::{
     ANSWERED, FAILED, OVER_BUDGET, RECEIVER_HELLO, ReceiverHello, SERVER, ServerHello, TOO_MANY, Want,
     recv_elements, recv_u32, refuse,
 };
 use super::{BATCH, open_chain, secret};
+use crate::job::post_box::PostBox;
 use crate::job::queue::Queue;
 use crate::job::relay::allowed;
 use crate::session::partner::Partner;
@@ -48,8 +50,7 @@ const ASK: &str = "give `[allow]` for each receiver: the line that its `vesica k
 
 /// A server of a set.
 pub struct ServeJob {
-    /// Listen, or meet receivers at a relay.
-    address: Address,
+    place: Place,
     identity: Identity,
     allow: Vec<PublicKey>,
     secret: SecretKey,
@@ -60,10 +61,18 @@ pub struct ServeJob {
     settings: Settings,
 }
 
+/// Where receivers come.
+pub enum Place {
+    /// To an address, or to a relay.
+    Address(Address),
+    /// To a post-box: what is there is answered, and that is all.
+    Post(PathBuf),
+}
+
 /// What a server needs, as a user gives it.
 pub struct ServeOptions<'a> {
     /// Where receivers come.
-    pub address: Address,
+    pub place: Place,
     /// Who the sender is: its sets are signed with this.
     pub identity: Identity,
     /// The receivers: public keys, or `@FILE` with one a line.
@@ -177,8 +186,10 @@ impl ServeJob {
     /// # Errors
     /// If the address is none, a key or a file cannot be read, the secret is not the set's, or the ledger is another's.
     pub fn new(options: ServeOptions<'_>) -> Result<Self, Error> {
-        let ServeOptions { address, identity, allow, secret, set, ledger, most_a_day, settings } = options;
-        address.check().map_err(|error| Error::net(RunPhase::Prepare, &error))?;
+        let ServeOptions { place, identity, allow, secret, set, ledger, most_a_day, settings } = options;
+        if let Place::Address(address) = &place {
+            address.check().map_err(|error| Error::net(RunPhase::Prepare, &error))?;
+        }
         let mut keys = Vec::new();
         for argument in allow {
             keys.extend(allowed(argument, ASK)?);
@@ -193,7 +204,7 @@ impl ServeJob {
         is_key_of(&secret, &chain)?;
         let ledger = Ledger::open(ledger).map_err(|error| Error::ledger(&error))?;
         let set = PathBufs(set.to_vec());
-        Ok(ServeJob { address, identity, allow: keys, secret, set, ledger, most_a_day, settings })
+        Ok(ServeJob { place, identity, allow: keys, secret, set, ledger, most_a_day, settings })
     }
 
     /// Serves until `stop` is cancelled. `on_notice` is called from one thread, which may take its time: what it does not take
@@ -221,11 +232,16 @@ impl ServeJob {
             failed: Mutex::new(None),
         };
         hall.tell_set(&hall.loaded().chain);
-        let ended = thread::scope(|scope| match &self.address {
-            Address::Via(_) => hall.at_relay(scope),
-            Address::Listen(address) | Address::Connect(address) => hall.listen(address, scope, rng),
-        });
-        queue.put(ServeNotice::Stopping);
+        let ended = match &self.place {
+            Place::Post(post) => PostBox::at(post, stop).and_then(|post| hall.post(&post, rng)),
+            Place::Address(at @ Address::Via(_)) => thread::scope(|scope| hall.at_relay(at, scope)),
+            Place::Address(Address::Listen(at) | Address::Connect(at)) => {
+                thread::scope(|scope| hall.listen(at, scope, rng))
+            }
+        };
+        if stop.is_cancelled() {
+            queue.put(ServeNotice::Stopping);
+        }
         let failed = hall.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
         queue.close();
         match (failed, ended) {
@@ -266,6 +282,20 @@ struct Hall<'a> {
     free: (Mutex<usize>, Condvar),
     /// What ends the server.
     failed: Mutex<Option<Error>>,
+}
+
+/// Why a query by post is not answered.
+enum Unanswered {
+    Over { left: u64, renews: u64 },
+    Misbehaved,
+    Failed,
+}
+
+/// What the ledger knows a batch by.
+fn query(receiver: PublicKey, blinded: &[[u8; 32]]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica kept set: query v1");
+    hasher.update(receiver.as_bytes()).update(blinded.as_flattened());
+    *hasher.finalize().as_bytes()
 }
 
 /// Why a connection ends early. Nothing of it concerns other connections.
@@ -364,10 +394,13 @@ impl<'a> Hall<'a> {
     }
 
     /// Waits at a relay, for each receiver.
-    fn at_relay<'scope>(&'scope self, scope: &'scope thread::Scope<'scope, '_>) -> Result<(), Error> {
+    fn at_relay<'scope>(
+        &'scope self,
+        relay: &Address,
+        scope: &'scope thread::Scope<'scope, '_>,
+    ) -> Result<(), Error> {
         for receiver in &self.job.allow {
-            let partner =
-                Partner::authenticated(self.job.address.clone(), self.job.identity.clone(), *receiver)?;
+            let partner = Partner::authenticated(relay.clone(), self.job.identity.clone(), *receiver)?;
             let wait = move || {
                 let Ok(mut rng) = randomness() else { return };
                 while !self.stop.is_cancelled() {
@@ -386,6 +419,77 @@ impl<'a> Hall<'a> {
                 .map_err(|error| Error::resources(RunPhase::Connect, "cannot start a thread", &error))?;
         }
         Ok(())
+    }
+
+    /// Answers the queries in a post-box, each once.
+    fn post(&self, post: &PostBox<'_>, rng: &mut dyn CryptoRng) -> Result<(), Error> {
+        let chain = self.chain();
+        let epoch = &chain.head().epoch;
+        let of = (*self.job.identity.public_key(), epoch.public_key);
+        let other = |message| self.queue.put(ServeNotice::Trouble { message });
+        for request in post::requests(post, &self.job.allow, of, epoch.most_keys_a_query, other)? {
+            self.stop.check().map_err(|error| Error::channel(RunPhase::Lookup, &error))?;
+            let (receiver, began) = (request.head.receiver, Instant::now());
+            let answered = self.evaluate(receiver, &request.blinded, rng);
+            let (keys, mut again) = (request.blinded.len() as u64, 0);
+            let answer = match answered {
+                Ok((evaluations, charged_before)) => {
+                    again = charged_before;
+                    Answer::Evaluated(evaluations)
+                }
+                Err(Unanswered::Over { left, renews }) => {
+                    Answer::Refused { reason: OVER_BUDGET, left, renews }
+                }
+                Err(Unanswered::Misbehaved) => {
+                    let why = "it sent what is no blinded key";
+                    self.queue.put(ServeNotice::Refused { key: receiver.short(), why });
+                    Answer::Refused { reason: FAILED, left: 0, renews: 0 }
+                }
+                // The ledger: nothing more can be answered.
+                Err(Unanswered::Failed) => return Ok(()),
+            };
+            post::answer(post, &request, &answer, &self.job.identity)?;
+            self.queue.put(match answer {
+                Answer::Evaluated(_) => {
+                    let seconds = began.elapsed().as_secs_f64();
+                    ServeNotice::Answered { key: receiver.short(), keys, again, seconds }
+                }
+                Answer::Refused { .. } => {
+                    ServeNotice::Refused { key: receiver.short(), why: "it is over its budget, or no query" }
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Charges and evaluates a whole query; and how many of its keys had been charged before.
+    fn evaluate(
+        &self,
+        receiver: PublicKey,
+        blinded: &[[u8; 32]],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Vec<Evaluation>, u64), Unanswered> {
+        // What was charged when an earlier run was killed is less than what is left.
+        if let Some(most_a_day) = self.job.most_a_day {
+            let first = blinded.first_chunk::<1>().map(|_| &blinded[..blinded.len().min(BATCH)]);
+            let (left, renews) = self.job.ledger.left(receiver.as_bytes(), most_a_day, now());
+            let begun = first.is_some_and(|first| {
+                self.job.ledger.has(receiver.as_bytes(), &query(receiver, first), first.len() as u32)
+            });
+            if !begun && blinded.len() as u64 > left {
+                return Err(Unanswered::Over { left, renews });
+            }
+        }
+        let (mut evaluations, mut again) = (Vec::new(), 0);
+        for batch in blinded.chunks(BATCH) {
+            match self.charge(receiver, batch, batch.len() as u32).map_err(|_| Unanswered::Failed)? {
+                Charge::New => {}
+                Charge::Paid => again += batch.len() as u64,
+                Charge::Over { left, renews } => return Err(Unanswered::Over { left, renews }),
+            }
+            evaluations.push(self.job.secret.evaluate(batch, rng).map_err(|_| Unanswered::Misbehaved)?);
+        }
+        Ok((evaluations, again))
     }
 
     /// Attends to a connection on a thread of its own.
@@ -509,12 +613,9 @@ impl<'a> Hall<'a> {
 
     /// Writes a batch down.
     fn charge(&self, receiver: PublicKey, blinded: &[[u8; 32]], count: u32) -> Result<Charge, Ended> {
-        let digest = blake3::Hasher::new_derive_key("vesica kept set: query v1")
-            .update(receiver.as_bytes())
-            .update(blinded.as_flattened())
-            .finalize();
+        let digest = query(receiver, blinded);
         let most = self.job.most_a_day;
-        let charged = self.job.ledger.charge(receiver.as_bytes(), digest.as_bytes(), count, most, now());
+        let charged = self.job.ledger.charge(receiver.as_bytes(), &digest, count, most, now());
         charged.map_err(|error| {
             // Nothing more can be answered.
             let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
