@@ -440,6 +440,9 @@ fn since(
     Ok((Lists { kind, added: Values::Labelled(added), added_count, removed, keys }, wanted.labels))
 }
 
+/// Values with their items.
+type ItemValues = Vec<(u128, u32)>;
+
 /// What two lists change in a chain.
 fn changes(
     maker: &Maker<'_>,
@@ -447,7 +450,7 @@ fn changes(
     (added, removed): (Option<Set>, Option<Set>),
     settings: &Settings,
 ) -> Result<(Lists, Option<Labels>), Error> {
-    let values_of = |set: Option<Set>| -> Result<(Vec<(u128, u32)>, Option<Labels>), Error> {
+    let values_of = |set: Option<Set>| -> Result<(ItemValues, Option<Labels>), Error> {
         let Some(set) = set else { return Ok((Vec::new(), None)) };
         let unpadded = Settings { pad_to: None, ..settings.clone() };
         let wanted = wanted(maker, set, None, &unpadded)?;
