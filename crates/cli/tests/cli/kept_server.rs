@@ -58,8 +58,8 @@ fn key(text: &str) -> PublicKey {
 
 #[test]
 fn a_budget_holds_over_restarts_and_says_when_it_renews() {
-    let scene = published(&emails("sender", 300, 100), &[]);
-    let budget = ["--max-keys-per-day", "100"];
+    let scene = published(&emails("sender", 700, 650), &[]);
+    let budget = ["--max-keys-per-day", "600"];
     let (mut server, mut address) = serve(&scene, &budget);
     let mut ask = |keys: usize, restart: bool| {
         if restart {
@@ -72,17 +72,18 @@ fn a_budget_holds_over_restarts_and_says_when_it_renews() {
     };
     let over =
         |left: &str| format!("the sender's budget for this side is used up: {left} keys are left until 20");
-    ask(101, false).expect(77, &[&over("100"), "T00:00:00Z", "ask for fewer keys, or run again after 20"]);
+    // Two batches, of which the first would be within the budget.
+    ask(601, false).expect(77, &[&over("600"), "T00:00:00Z", "ask for fewer keys, or run again after 20"]);
     assert_eq!(scene.read("out.csv"), ANOTHER_DAY);
-    ask(60, false).expect(0, &["60 of 60 rows match"]);
-    ask(41, false).expect(77, &[&over("40")]);
+    ask(360, false).expect(0, &["360 of 360 rows match"]);
+    ask(241, false).expect(77, &[&over("240")]);
     assert_eq!(scene.read("out.csv"), ANOTHER_DAY);
-    ask(41, true).expect(77, &[&over("40")]);
-    ask(40, true).expect(0, &["40 of 40 rows match"]);
+    ask(241, true).expect(77, &[&over("240")]);
+    ask(240, true).expect(0, &["240 of 240 rows match"]);
     ask(1, true).expect(77, &[&over("0")]);
     ask(1, false).expect(77, &[&over("0")]);
     // None of the refused ones was charged.
-    assert_eq!(charged(&scene), HashMap::from([(*key(&scene.receiver_key).as_bytes(), 100)]));
+    assert_eq!(charged(&scene), HashMap::from([(*key(&scene.receiver_key).as_bytes(), 600)]));
     let said = stop(server).screen;
     assert_eq!(said.matches("refused; it is over its budget").count(), 2, "{said}");
 }
