@@ -116,6 +116,10 @@ pub(super) fn gather<R>(
     Ok(None)
 }
 
+/// What becomes of whoever is met, and of what else happens at a door.
+pub(super) type Handlers<'a> =
+    (&'a mut dyn FnMut(Connection), &'a mut dyn FnMut(Other) -> Result<(), NetError>);
+
 /// Hands whoever has proven a key, and has sent a first message, to `each`, for as long as they are wanted. All have one
 /// door, so that nobody loses its place when another one comes in. What else happens there is `other`'s to judge. `wanted` is
 /// asked again after `every`, or earlier.
@@ -125,7 +129,7 @@ pub(super) fn take_all(
     opener: &Arc<Opener>,
     (wanted, every): (Wanted<'_>, Duration),
     rng: &mut dyn CryptoRng,
-    (each, other): (&mut dyn FnMut(Connection), &mut dyn FnMut(Other) -> Result<(), NetError>),
+    (each, other): Handlers<'_>,
 ) -> Result<(), NetError> {
     let patience = Patience::new(&opener.options);
     let failed = |error: &io::Error| NetError::Bind { address: text.to_owned(), cause: error.to_string() };

@@ -67,8 +67,10 @@ mod tests {
 
     use super::*;
 
-    fn notice(number: usize) -> RelayNotice {
-        RelayNotice::TurnedAway { message: number.to_string() }
+    #[derive(Clone)]
+    enum Notice {
+        Told,
+        LeftOut(u64),
     }
 
     #[test]
@@ -76,21 +78,21 @@ mod tests {
         let ((open, shut), (sender, told)) = (channel::<()>(), channel());
         // It stops at the first notice until all are there, or for long enough.
         let mut stop = Some(shut);
-        let queue = Queue::start(move |notice| {
+        let tell = move |notice: &Notice| {
             if let Some(shut) = stop.take() {
                 let _ = shut.recv_timeout(Duration::from_secs(10));
             }
             sender.send(notice.clone()).unwrap();
-        })
-        .unwrap();
+        };
+        let queue = Queue::start("tells", tell, Notice::LeftOut).unwrap();
         let all = ROOM + 100;
-        (0..all).for_each(|number| queue.put(notice(number)));
+        (0..all).for_each(|_| queue.put(Notice::Told));
         drop(open);
         queue.close();
         let told: Vec<_> = told.iter().collect();
-        let left_out = |notice: &RelayNotice| match notice {
-            RelayNotice::LeftOut { key: None, events } => Some(*events as usize),
-            _ => None,
+        let left_out = |notice: &Notice| match notice {
+            Notice::LeftOut(events) => Some(*events as usize),
+            Notice::Told => None,
         };
         let missed: usize = told.iter().filter_map(left_out).sum();
         let lines = told.iter().filter(|notice| left_out(notice).is_none()).count();
@@ -100,8 +102,9 @@ mod tests {
     #[test]
     fn a_reader_that_never_returns_is_left_behind() {
         let (open, shut) = channel::<()>();
-        let queue = Queue::start(move |_| shut.recv().unwrap_or_default()).unwrap();
-        queue.put(notice(1));
+        let tell = move |_: &Notice| shut.recv().unwrap_or_default();
+        let queue = Queue::start("tells", tell, Notice::LeftOut).unwrap();
+        queue.put(Notice::Told);
         queue.close();
         drop(open);
     }

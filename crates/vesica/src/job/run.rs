@@ -451,7 +451,11 @@ pub(crate) fn read(
     }
     table.left_out().for_each(|rows| reporter.keep(rows));
     let mut items = match keys {
-        Keys::InMemory(items) => items,
+        Keys::InMemory(items) => {
+            // A table that could have had its keys on disk has not counted them.
+            table = table.with_counts(items.len() as u64, items.duplicates());
+            items
+        }
         Keys::OnDisk(keys) => {
             let (table, keys) = on_disk::counted(table, keys, settings, reporter)?;
             return Ok((table, Set::OnDisk(keys)));

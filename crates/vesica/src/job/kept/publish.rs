@@ -1,6 +1,5 @@
 //! `publish`: set files of a table.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -24,13 +23,22 @@ use crate::session::reporter::Reporter;
 use crate::words::ended::{Ended, RunResult};
 use crate::words::error::{Error, REPORT_A_BUG, RunPhase};
 use crate::words::report::KeptReport;
-use crate::words::results::{Attachments, ResultOptions};
+use crate::words::results::Attachments;
 use crate::words::settings::{Settings, count};
 use crate::words::tables::{Destination, Source};
 
 /// The options of the list that a publication takes: those about a table and its labels.
-pub const OPTIONS: [&str; 8] =
-    ["threads", "memory", "deadline", "on-null", "on-invalid", "pad-to", "payload", "payload-bytes"];
+pub const OPTIONS: [&str; 9] = [
+    "threads",
+    "memory",
+    "deadline",
+    "on-duplicates",
+    "on-null",
+    "on-invalid",
+    "pad-to",
+    "payload",
+    "payload-bytes",
+];
 
 /// The most keys of a query if nothing else is said.
 pub const USUAL_MOST_KEYS: u32 = 1 << 20;
@@ -128,33 +136,16 @@ impl PublishJob {
             true => None,
             false => Some(open_chain(&self.previous, sender)?),
         };
-        let terms = self.keys.agreed();
+        let (key, _unused) = self.key(chain.as_ref(), rng)?;
+        let terms = match self.change {
+            Change::Compact => chain.as_ref().map_or(String::new(), |chain| chain.head().epoch.terms.clone()),
+            _ => self.keys.agreed(),
+        };
         if let Some(before) = chain.as_ref().map(|chain| &chain.head().epoch).filter(|_| !self.rotate) {
             self.check_terms(before, &terms)?;
         }
-        let (key, made) = self.key(chain.as_ref(), rng)?;
-        let (secret, output) = (self.secret.clone(), self.output.clone());
-        let published = self.publish(&key, chain.as_ref(), settings, reporter, rng);
-        if made && published.is_err() && !output.exists() {
-            // It is the key of nothing, and would be in the way of the next try.
-            let _ = fs::remove_file(secret);
-        }
-        published
-    }
-
-    /// The file, under a key.
-    fn publish(
-        self,
-        key: &SecretKey,
-        chain: Option<&Chain>,
-        settings: &Settings,
-        reporter: &Reporter<'_>,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<RunResult, Error> {
-        let (sender, terms, most_keys) =
-            (*self.identity.public_key(), self.keys.agreed(), self.most_keys(chain));
+        let most_keys = self.most_keys(chain.as_ref());
         let PublishJob { change, keys, dialect, output, identity, rotate, .. } = self;
-        let terms = if matches!(change, Change::Compact) { terms_of(chain, terms) } else { terms };
         let usual = Epoch {
             public_key: key.public_key().encoded(),
             most_keys_a_query: most_keys,
@@ -164,10 +155,10 @@ impl PublishJob {
             ..Epoch::new(FileKind::Whole, &terms)
         };
         // A rotated set begins anew, and goes on counting.
-        let before = chain.filter(|_| !rotate);
-        let mut maker = Maker { secret: key, width: 0, threads: settings.threads(), reporter };
+        let before = chain.as_ref().filter(|_| !rotate);
+        let mut maker = Maker { secret: &key, width: 0, threads: settings.threads(), reporter };
         maker.width = before.map_or(0, |chain| u32::from(chain.head().epoch.width));
-        let mut read = |source, settings: &Settings| read(source, &keys, &dialect, settings, reporter, rng);
+        let mut read = |source, settings| read(source, &keys, &dialect, settings, reporter, rng);
         let (lists, labels) = match (change, before) {
             (Change::Table(source), before) => {
                 let set = read(source, settings)?;
@@ -182,20 +173,21 @@ impl PublishJob {
             }
             (Change::Lists { added, removed }, Some(chain)) => {
                 let added = added.map(|source| read(source, settings)).transpose()?;
-                // What goes needs no label.
-                let bare = without_labels(settings);
-                let removed = removed.map(|source| read(source, &bare)).transpose()?;
+                // Keys that go need no labels.
+                let mut unlabelled = settings.clone();
+                unlabelled.result.payload.clear();
+                let removed = removed.map(|source| read(source, &unlabelled)).transpose()?;
                 changes(&maker, chain, (added, removed), settings)?
             }
             (Change::Compact, Some(chain)) => (compacted(&maker, chain)?, None),
             (Change::Lists { .. } | Change::Compact, None) => return Err(no_previous()),
         };
-        let number = chain.map_or(0, |chain| chain.head().epoch.number);
+        let number = chain.as_ref().map_or(0, |chain| chain.head().epoch.number);
         let epoch = Epoch {
             kind: lists.kind,
-            key_number: chain.map_or(1, |chain| chain.head().epoch.key_number + u32::from(rotate)),
+            key_number: chain.as_ref().map_or(1, |chain| chain.head().epoch.key_number + u32::from(rotate)),
             number: if lists.kind == FileKind::Compact { number } else { number + 1 },
-            before: chain.map_or([0; 32], |chain| *chain.digest()),
+            before: chain.as_ref().map_or([0; 32], |chain| *chain.digest()),
             added: lists.added_count,
             removed: lists.removed.len() as u64,
             width: maker.width as u8,
@@ -211,7 +203,6 @@ impl PublishJob {
     }
 
     fn check(&self, settings: &Settings) -> Result<(), Error> {
-        // No table is read for one file of several.
         if !matches!(self.change, Change::Compact) {
             self.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
         }
@@ -219,6 +210,11 @@ impl PublishJob {
         if self.output.exists() {
             let message = text!("`[output]`: {} exists already", shown_path(&self.output));
             return Err(Error::usage(message, "name a new file: each epoch has its own"));
+        }
+        let folder = self.output.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            let message = text!("`[output]`: the folder of {} does not exist", shown_path(&self.output));
+            return Err(Error::usage(message, "make the folder first, or name a file in an existing one"));
         }
         let table = matches!(self.change, Change::Table(_));
         if self.previous.is_empty() && (self.rotate || !table) {
@@ -231,10 +227,15 @@ impl PublishJob {
         Ok(())
     }
 
-    /// The OPRF's key: that of the chain, or a new one; and whether it was made now.
-    fn key(&self, chain: Option<&Chain>, rng: &mut dyn CryptoRng) -> Result<(SecretKey, bool), Error> {
+    /// The OPRF's key: that of the chain, or a new one, whose file is kept if the set is made.
+    fn key(
+        &self,
+        chain: Option<&Chain>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(SecretKey, Option<secret::Unused>), Error> {
         let exists = self.secret.exists();
         match (chain, self.rotate) {
+            (None, true) => Err(no_previous()),
             (Some(_), true) if exists => Err(Error::usage(
                 text!(
                     "`[secret {}]` exists already, and a new key needs a new file",
@@ -242,12 +243,15 @@ impl PublishJob {
                 ),
                 "name a new file with `[secret]`; remove the old key once no receiver needs the old set",
             )),
-            (None, _) if exists => Ok((secret::load(&self.secret)?, false)),
-            (None, _) | (Some(_), true) => Ok((secret::create(&self.secret, rng)?, true)),
+            (None, false) if exists => Ok((secret::load(&self.secret)?, None)),
+            (None, false) | (Some(_), true) => {
+                let key = secret::create(&self.secret, rng)?;
+                Ok((key, Some(secret::Unused::until(&self.secret, &self.output))))
+            }
             (Some(chain), false) => {
                 let key = secret::load(&self.secret)?;
                 match key.public_key().encoded() == chain.head().epoch.public_key {
-                    true => Ok((key, false)),
+                    true => Ok((key, None)),
                     false => Err(Error::usage(
                         text!(
                             "`[secret {}]` is not the key of the set in `[previous]`",
@@ -270,14 +274,13 @@ impl PublishJob {
         let most_keys = self.most_keys.unwrap_or(before.most_keys_a_query);
         let wanted = (terms, most_keys, &self.settings.result.payload, label_bytes(&self.settings));
         let had = (&*before.terms, before.most_keys_a_query, &before.columns, before.label_bytes);
+        // One file of a chain has the form of the chain, whatever else is said.
         let compact = matches!(self.change, Change::Compact);
         let differs = match () {
-            () if wanted.1 != had.1 => Some(text!("`[max-keys]` {}", had.1)),
-            // One file of several takes the rest from them.
-            () if compact => None,
             () if wanted.0 != had.0 => Some(text!("keys by {}", had.0.to_owned())),
-            () if wanted.2 != had.2 => Some(text!("`[payload]` {}", had.2.join(", "))),
-            () if wanted.3 != had.3 => {
+            () if wanted.1 != had.1 => Some(text!("`[max-keys]` {}", had.1)),
+            () if !compact && wanted.2 != had.2 => Some(text!("`[payload]` {}", had.2.join(", "))),
+            () if !compact && wanted.3 != had.3 => {
                 Some(text!("`[payload-bytes]` {}", had.3.saturating_sub(LABEL_TAG as u32)))
             }
             () => None,
@@ -292,22 +295,11 @@ impl PublishJob {
     }
 }
 
-/// The terms of a chain, where no table has others.
-fn terms_of(chain: Option<&Chain>, terms: String) -> String {
-    chain.map_or(terms, |chain| chain.head().epoch.terms.clone())
-}
-
 fn no_previous() -> Error {
     Error::usage(
         "there is no set yet that this could follow",
         "name its files, or their folder, with `[previous]`",
     )
-}
-
-/// The settings for a table of which only the keys count.
-fn without_labels(settings: &Settings) -> Settings {
-    let result = ResultOptions { payload: Vec::new(), payload_bytes: None, ..settings.result.clone() };
-    Settings { result, ..settings.clone() }
 }
 
 /// Bytes of a sealed label.
@@ -474,6 +466,9 @@ fn since(
     Ok((Lists { kind, added: Values::Labelled(added), added_count, removed, keys }, wanted.labels))
 }
 
+/// Values with their items.
+type ItemValues = Vec<(u128, u32)>;
+
 /// What two lists change in a chain.
 fn changes(
     maker: &Maker<'_>,
@@ -481,7 +476,7 @@ fn changes(
     (added, removed): (Option<Set>, Option<Set>),
     settings: &Settings,
 ) -> Result<(Lists, Option<Labels>), Error> {
-    let values_of = |set: Option<Set>| -> Result<(Vec<(u128, u32)>, Option<Labels>), Error> {
+    let values_of = |set: Option<Set>| -> Result<(ItemValues, Option<Labels>), Error> {
         let Some(set) = set else { return Ok((Vec::new(), None)) };
         let unpadded = Settings { pad_to: None, ..settings.clone() };
         let wanted = wanted(maker, set, None, &unpadded)?;
@@ -606,7 +601,7 @@ fn write(
     });
     signed.map_err(failed)?;
     if let Some(error) = refused {
-        let _ = fs::remove_file(output);
+        let _ = std::fs::remove_file(output);
         return Err(Error::usage(error.to_string(), REPORT_A_BUG));
     }
     // What was written is what receivers will read.

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pem_rfc7468::LineEnding;
 use rand_core::CryptoRng;
@@ -34,6 +34,27 @@ pub(super) fn load(path: &Path) -> Result<SecretKey, Error> {
         return Err(none());
     }
     SecretKey::from_bytes(scalar).map_err(|_| none())
+}
+
+/// A file that goes again unless a set of its key is there: a key without a set is of no use, and the next try needs its name.
+pub(super) struct Unused {
+    secret: PathBuf,
+    set: PathBuf,
+}
+
+impl Unused {
+    /// The file of a new key, for the set in that file.
+    pub(super) fn until(secret: &Path, set: &Path) -> Self {
+        Unused { secret: secret.into(), set: set.into() }
+    }
+}
+
+impl Drop for Unused {
+    fn drop(&mut self) {
+        if !self.set.exists() {
+            let _ = fs::remove_file(&self.secret);
+        }
+    }
 }
 
 /// A new key in a new file.
