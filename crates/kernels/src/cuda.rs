@@ -63,6 +63,14 @@ pub enum CardError {
     Failed(String),
 }
 
+impl CardError {
+    /// Whether it says that this machine has no driver, and so no card that anybody would expect to be used.
+    #[must_use]
+    pub fn is_without_driver(&self) -> bool {
+        matches!(self, CardError::NoDriver)
+    }
+}
+
 impl From<DriverError> for CardError {
     fn from(error: DriverError) -> Self {
         // The driver's own words, where it can be asked for them.

@@ -20,6 +20,7 @@ use vesica_text::text;
 use super::values::{DUMMY, Maker, Values, no_label};
 use super::{open_chain, report_of, secret, signed_by};
 use crate::job::{self, OnEvent, Set};
+use crate::session::card::Opening;
 use crate::session::reporter::Reporter;
 use crate::words::ended::{Ended, RunResult};
 use crate::words::error::{Error, REPORT_A_BUG, RunPhase};
@@ -29,8 +30,8 @@ use crate::words::settings::{Settings, count};
 use crate::words::tables::{Destination, Source};
 
 /// The options of the list that a publication takes: those about a table and its labels.
-pub const OPTIONS: [&str; 8] =
-    ["threads", "memory", "deadline", "on-null", "on-invalid", "pad-to", "payload", "payload-bytes"];
+pub const OPTIONS: [&str; 9] =
+    ["threads", "device", "memory", "deadline", "on-null", "on-invalid", "pad-to", "payload", "payload-bytes"];
 
 /// The most keys of a query if nothing else is said.
 pub const USUAL_MOST_KEYS: u32 = 1 << 20;
@@ -355,8 +356,14 @@ fn read(
         settings.memory.filter(|_| settings.result.payload.is_empty()).map(|budget| budget.of_party());
     let unpadded = Settings { pad_to: None, ..settings.clone() };
     let budget = budget.filter(|_| !matches!(input.format(), Format::Csv(_)) || path.is_some());
-    let read =
-        job::read((input, path.as_deref()), keys.clone(), (Role::Sender, &unpadded, budget), reporter, rng)?;
+    let read = job::read(
+        (input, path.as_deref()),
+        keys.clone(),
+        (Role::Sender, &unpadded, budget),
+        &Opening::for_run(settings),
+        reporter,
+        rng,
+    )?;
     Ok(read.1)
 }
 
