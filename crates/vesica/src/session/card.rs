@@ -45,6 +45,11 @@ impl Opening {
         Self::new(settings, computed == Some(OnCard::Group))
     }
 
+    /// For a set file, whose values are products of a group.
+    pub(crate) fn for_publish(settings: &Settings) -> Self {
+        Self::new(settings, true)
+    }
+
     /// Whether products of a group are what takes the time.
     fn new(settings: &Settings, of_group: bool) -> Self {
         let least = of_group.then(|| least_keys(settings.threads()));

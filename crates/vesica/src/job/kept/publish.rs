@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
+use vesica_crypto::device::Device;
 use vesica_encode::items::Items;
 use vesica_kept::{
     Chain, Epoch, Found, KeptError, Kind as FileKind, LABEL_TAG, SetFile, SetWriter, cut, open_label,
@@ -20,7 +21,7 @@ use vesica_text::text;
 use super::values::{DUMMY, Maker, Values, no_label};
 use super::{open_chain, report_of, secret, signed_by};
 use crate::job::{self, OnEvent, Set};
-use crate::session::card::Opening;
+use crate::session::card::{Opening, tell_failure};
 use crate::session::reporter::Reporter;
 use crate::words::ended::{Ended, RunResult};
 use crate::words::error::{Error, REPORT_A_BUG, RunPhase};
@@ -166,12 +167,17 @@ impl PublishJob {
         };
         // A rotated set begins anew, and goes on counting.
         let before = chain.filter(|_| !rotate);
-        let mut maker = Maker { secret: key, width: 0, threads: settings.threads(), reporter };
+        let card = Opening::for_publish(settings);
+        card.begin();
+        let (threads, device) = (settings.threads(), Device::default());
+        let mut maker = Maker { secret: key, width: 0, threads, device, reporter };
         maker.width = before.map_or(0, |chain| u32::from(chain.head().epoch.width));
-        let mut read = |source, settings: &Settings| read(source, &keys, &dialect, settings, reporter, rng);
+        let mut read =
+            |source, settings: &Settings| read(source, &keys, &dialect, (settings, &card), reporter, rng);
         let (lists, labels) = match (change, before) {
             (Change::Table(source), before) => {
                 let set = read(source, settings)?;
+                maker.device = card.wait(reporter)?;
                 if before.is_none() {
                     maker.width = width_of(set.len() as u64, settings, most_keys)?;
                 }
@@ -186,11 +192,13 @@ impl PublishJob {
                 // What goes needs no label.
                 let bare = without_labels(settings);
                 let removed = removed.map(|source| read(source, &bare)).transpose()?;
+                maker.device = card.wait(reporter)?;
                 changes(&maker, chain, (added, removed), settings)?
             }
             (Change::Compact, Some(chain)) => (compacted(&maker, chain)?, None),
             (Change::Lists { .. } | Change::Compact, None) => return Err(no_previous()),
         };
+        tell_failure(&maker.device, reporter);
         let number = chain.map_or(0, |chain| chain.head().epoch.number);
         let epoch = Epoch {
             kind: lists.kind,
@@ -345,7 +353,7 @@ fn read(
     source: Source,
     keys: &MatchRules,
     dialect: &Dialect,
-    settings: &Settings,
+    (settings, card): (&Settings, &Opening),
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Set, Error> {
@@ -360,7 +368,7 @@ fn read(
         (input, path.as_deref()),
         keys.clone(),
         (Role::Sender, &unpadded, budget),
-        &Opening::for_run(settings),
+        card,
         reporter,
         rng,
     )?;
