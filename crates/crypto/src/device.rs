@@ -4,6 +4,7 @@
 //! method says whether a card has computed. If it has not, because there is none or it has failed, the caller computes
 //! on its cores: the bytes are the same. A card that has failed is not asked again, and [`Device::failure`] says why.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::block::Block;
@@ -20,6 +21,12 @@ const PIECE: usize = 1 << 18;
 /// The cores of this machine, or a card beside them. Clones share the card.
 #[derive(Clone, Default)]
 pub struct Device(Option<Arc<InUse>>);
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Device").field(&self.name()).finish()
+    }
+}
 
 struct InUse {
     /// One call at a time: each has the free memory of the card for itself.

@@ -55,6 +55,8 @@ pub trait Group: Copy + Send + Sync + 'static {
     const UNIFORM: usize = size_of::<Self::Uniform>();
     /// Elements that one call of the batch operations needs to be nearly as fast as with more.
     const BATCH: usize = 512;
+    /// Whether a card knows the group.
+    const ON_CARD: bool = false;
     /// An encoding to be overwritten; it decodes to nothing.
     const EMPTY: Self::Encoding;
     /// Uniform bytes to be overwritten.
@@ -134,8 +136,8 @@ pub trait Group: Copy + Send + Sync + 'static {
         out: &mut [Self::Encoding],
     ) -> Result<(), InvalidElement>;
 
-    /// [`map_mul_encode`](Self::map_mul_encode) on the card of this device, if it has one and that knows the group;
-    /// whether it has computed.
+    /// [`map_mul_encode`](Self::map_mul_encode) on the card of this device, if it has one and that knows the group
+    /// ([`ON_CARD`](Self::ON_CARD)); whether it has computed.
     ///
     /// # Panics
     /// If the slices differ in length.

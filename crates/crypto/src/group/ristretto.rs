@@ -52,6 +52,7 @@ impl Group for Ristretto255 {
     type ScalarEncoding = [u8; 32];
     type Uniform = [u8; 64];
 
+    const ON_CARD: bool = true;
     const EMPTY: [u8; 32] = [0; 32];
     const UNIFORM_EMPTY: [u8; 64] = [0; 64];
 
