@@ -40,6 +40,15 @@ impl Card {
         cuda::Card::count()
     }
 
+    /// The names of the cards that the driver finds, if there is a compiler for them, too.
+    ///
+    /// # Errors
+    /// If the driver or the compiler is missing, or the driver fails.
+    pub fn names() -> Result<Vec<String>, CardError> {
+        let names = cuda::Card::names()?;
+        cuda::find_compiler().map(|()| names)
+    }
+
     /// The name of the card, and its kind as the compiler calls it.
     #[must_use]
     pub fn name(&self) -> &str {

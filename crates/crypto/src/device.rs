@@ -103,6 +103,14 @@ impl Device {
         Ok(Card::count()?)
     }
 
+    /// The names of the cards of this machine, in the order of their numbers.
+    ///
+    /// # Errors
+    /// If nothing can tell, or there is no compiler for their kernels.
+    pub fn names() -> Result<Vec<String>, NoCard> {
+        Ok(Card::names()?)
+    }
+
     /// The name of the card, if there is one.
     #[must_use]
     pub fn name(&self) -> Option<&str> {

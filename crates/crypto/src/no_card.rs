@@ -26,6 +26,10 @@ impl Card {
         Err(CardError)
     }
 
+    pub(crate) fn names() -> Result<Vec<String>, CardError> {
+        Err(CardError)
+    }
+
     pub(crate) fn name(&self) -> &str {
         match *self {}
     }
