@@ -31,8 +31,17 @@ use crate::words::settings::{Settings, count};
 use crate::words::tables::{Destination, Source};
 
 /// The options of the list that a publication takes: those about a table and its labels.
-pub const OPTIONS: [&str; 9] =
-    ["threads", "device", "memory", "deadline", "on-null", "on-invalid", "pad-to", "payload", "payload-bytes"];
+pub const OPTIONS: [&str; 9] = [
+    "threads",
+    "device",
+    "memory",
+    "deadline",
+    "on-null",
+    "on-invalid",
+    "pad-to",
+    "payload",
+    "payload-bytes",
+];
 
 /// The most keys of a query if nothing else is said.
 pub const USUAL_MOST_KEYS: u32 = 1 << 20;
