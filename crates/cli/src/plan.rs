@@ -4,11 +4,13 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 use vesica::Error;
+use vesica::device::{Device, NoCard};
 use vesica::memory::Bytes;
 use vesica::parts::{self, Parts};
 use vesica::plan::{
     self, Alternative, Cell, Conditions, Estimate, Forecast, GateCount, Parties, Time, Unfit,
 };
+use vesica::protocols::registry::OnCard;
 use vesica::protocols::{Learns, ResultKind, Sizes};
 use vesica::settings::Word;
 
@@ -160,12 +162,25 @@ fn about_choice(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String
         lines.push(("rests on", caveat.to_owned()));
     }
     lines.push(("network", network(conditions)));
+    if Device::CAN_HAVE_CARD && choice.protocol.on_card == OnCard::Group {
+        lines.push(("card", of_card(Device::count()).to_owned()));
+    }
     if conditions.kept_base_ots {
         let takes = choice.protocol.keeps_base_ots();
         let what = if takes { "those of an earlier run" } else { "none that could be kept" };
         lines.push(("base OTs", what.to_owned()));
     }
     lines
+}
+
+/// What a card would do. No rate of one is known, so the time stays that of the cores.
+fn of_card(count: Result<usize, NoCard>) -> &'static str {
+    match count {
+        Ok(1..) => {
+            "would compute the group's operations (`--device`); its rate is not known, and not in the time"
+        }
+        _ => "would compute the group's operations; this machine has none",
+    }
 }
 
 /// What it would cost.

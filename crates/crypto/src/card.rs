@@ -5,34 +5,13 @@
 
 use vesica_kernels::cuda;
 
-use crate::block::Block;
 use crate::group::{InvalidElement, Scalar};
-use crate::hash::Oracle;
 
-pub use vesica_kernels::cuda::{BloomShape, CardError, LONGEST_ITEM, compile};
+pub use crate::device::{BloomBlocks, BloomFunctions, BloomShape};
+pub use vesica_kernels::cuda::{CardError, LONGEST_ITEM, compile};
 
 /// A card, with the kernels on it.
 pub struct Card(cuda::Card);
-
-/// The hash functions of a Bloom filter: an oracle from items to seeds and bins, and what makes slots of seeds.
-pub struct BloomFunctions<'a> {
-    /// Items to seeds and bins; under a key, not a purpose.
-    pub seed: &'a Oracle,
-    /// Seeds to blocks of four slots.
-    pub blocks: BloomBlocks<'a>,
-    /// What the filter looks like.
-    pub shape: BloomShape,
-}
-
-/// What makes blocks of four slots from the seed of an item.
-#[derive(Clone, Copy)]
-pub enum BloomBlocks<'a> {
-    /// AES under these keys ([`FixedKey::ccr`](crate::aes_hash::FixedKey::ccr)), one for each block. Seeds have 128
-    /// bits.
-    Narrow(&'a [Block]),
-    /// [`Oracle::hash_numbered`]. Seeds have 256 bits.
-    Wide(&'a Oracle),
-}
 
 impl Card {
     /// Card `number` of this machine, counted from 0. Compiling the kernels takes seconds;
@@ -59,6 +38,15 @@ impl Card {
     /// If there is no driver, or it fails.
     pub fn count() -> Result<usize, CardError> {
         cuda::Card::count()
+    }
+
+    /// The names of the cards that the driver finds, if there is a compiler for them, too.
+    ///
+    /// # Errors
+    /// If the driver or the compiler is missing, or the driver fails.
+    pub fn names() -> Result<Vec<String>, CardError> {
+        let names = cuda::Card::names()?;
+        cuda::find_compiler().map(|()| names)
     }
 
     /// The name of the card, and its kind as the compiler calls it.
@@ -127,8 +115,9 @@ impl Card {
             BloomBlocks::Narrow(keys) => cuda::BloomBlocks::Narrow(keys),
             BloomBlocks::Wide(oracle) => cuda::BloomBlocks::Wide(oracle.key_of_keyed()),
         };
-        let functions =
-            cuda::BloomFunctions { seed_key: functions.seed.key_of_keyed(), blocks, shape: functions.shape };
+        let BloomShape { bins: bin_count, slots: slot_count, hashes } = functions.shape;
+        let shape = cuda::BloomShape { bins: bin_count, slots: slot_count, hashes };
+        let functions = cuda::BloomFunctions { seed_key: functions.seed.key_of_keyed(), blocks, shape };
         self.0.bloom_positions(&functions, items, width, bins, slots)
     }
 }

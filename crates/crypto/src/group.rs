@@ -23,6 +23,8 @@ use rand_core::CryptoRng;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
+use crate::device::Device;
+
 pub use elements::{BatchGroup, Elements, FixedBase};
 pub use error::{InvalidElement, InvalidScalar};
 pub use nist::{Element as NistElement, P256, P384, P521, Scalar as NistScalar};
@@ -53,6 +55,8 @@ pub trait Group: Copy + Send + Sync + 'static {
     const UNIFORM: usize = size_of::<Self::Uniform>();
     /// Elements that one call of the batch operations needs to be nearly as fast as with more.
     const BATCH: usize = 512;
+    /// Whether a card knows the group.
+    const ON_CARD: bool = false;
     /// An encoding to be overwritten; it decodes to nothing.
     const EMPTY: Self::Encoding;
     /// Uniform bytes to be overwritten.
@@ -131,4 +135,32 @@ pub trait Group: Copy + Send + Sync + 'static {
         encoded: &[Self::Encoding],
         out: &mut [Self::Encoding],
     ) -> Result<(), InvalidElement>;
+
+    /// [`map_mul_encode`](Self::map_mul_encode) on the card of this device, if it has one and that knows the group
+    /// ([`ON_CARD`](Self::ON_CARD)); whether it has computed.
+    ///
+    /// # Panics
+    /// If the slices differ in length.
+    fn map_mul_encode_on_card(
+        _: &Device,
+        _: &Self::Scalar,
+        _: &[Self::Uniform],
+        _: &mut [Self::Encoding],
+    ) -> bool {
+        false
+    }
+
+    /// [`decode_mul_encode`](Self::decode_mul_encode) on the card of this device, if it has one and that knows the
+    /// group; what has come of it.
+    ///
+    /// # Panics
+    /// If the slices differ in length.
+    fn decode_mul_encode_on_card(
+        _: &Device,
+        _: &Self::Scalar,
+        _: &[Self::Encoding],
+        _: &mut [Self::Encoding],
+    ) -> Option<Result<(), InvalidElement>> {
+        None
+    }
 }

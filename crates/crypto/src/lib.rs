@@ -29,6 +29,7 @@
 //! | [`partitions`] | records partitioned into many buckets that share their memory |
 //! | [`security`] | the security models, and λ |
 //! | [`backend`] | the levels of the processor |
+//! | [`device`] | the cores, or a card beside them |
 //! | `card` | group operations and Bloom filters on a card of NVIDIA (feature `cuda`) |
 //!
 //! Every computation is a function of its arguments: randomness comes in as `&mut dyn CryptoRng`, and no
@@ -45,6 +46,7 @@ pub mod byte_masks;
 #[cfg(feature = "cuda")]
 pub mod card;
 pub mod convolve;
+pub mod device;
 pub mod elgamal;
 pub mod gf128;
 pub mod gf64;
@@ -56,6 +58,8 @@ pub mod hash;
 pub mod join;
 pub mod laplace;
 pub mod memory;
+#[cfg(not(feature = "cuda"))]
+mod no_card;
 pub mod paillier;
 pub mod par;
 pub mod partitions;

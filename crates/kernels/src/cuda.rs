@@ -33,7 +33,7 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DriverError, sys};
 use thiserror::Error;
 
 pub use batches::{BloomBlocks, BloomFunctions, BloomShape, LONGEST_ITEM};
-pub use program::compile;
+pub use program::{compile, find_compiler};
 
 /// Why a card cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -61,6 +61,14 @@ pub enum CardError {
     /// A call of the driver failed.
     #[error("the card or its driver failed: {0}")]
     Failed(String),
+}
+
+impl CardError {
+    /// Whether it says that this machine has no driver, and so no card that anybody would expect to be used.
+    #[must_use]
+    pub fn is_without_driver(&self) -> bool {
+        matches!(self, CardError::NoDriver)
+    }
 }
 
 impl From<DriverError> for CardError {
@@ -107,10 +115,9 @@ impl Card {
 
     fn load(context: Arc<CudaContext>, program: Vec<u8>) -> Result<Self, CardError> {
         let module = context.load_module(cudarc::nvrtc::Ptx::from_binary(program.clone()))?;
-        let capability = context.compute_capability()?;
         Ok(Self {
             stream: context.default_stream(),
-            name: format!("{} (sm_{}{})", context.name()?, capability.0, capability.1),
+            name: name_of(&context)?,
             program,
             map_mul_encode: module.load_function("map_mul_encode")?,
             decode_mul_encode: module.load_function("decode_mul_encode")?,
@@ -136,6 +143,14 @@ impl Card {
         }
     }
 
+    /// The names of the cards that the driver finds, as [`name`](Self::name) has them. Nothing is compiled.
+    ///
+    /// # Errors
+    /// If there is no driver, or it fails.
+    pub fn names() -> Result<Vec<String>, CardError> {
+        (0..Self::count()?).map(|number| context(number).and_then(|context| name_of(&context))).collect()
+    }
+
     /// The name of the card, and its kind as the compiler calls it.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -154,6 +169,12 @@ const _: () = {
     const fn shared<T: Send + Sync>() {}
     shared::<Card>();
 };
+
+/// The name of a card, and its kind.
+fn name_of(context: &CudaContext) -> Result<String, CardError> {
+    let (major, minor) = context.compute_capability()?;
+    Ok(format!("{} (sm_{major}{minor})", context.name()?))
+}
 
 /// The context of card `number`.
 fn context(number: usize) -> Result<Arc<CudaContext>, CardError> {

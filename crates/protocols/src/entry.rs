@@ -1,6 +1,7 @@
 //! A protocol's entry in the registry: what it is, what it costs, its two roles, and what stands around every
 //! role.
 
+use vesica_crypto::device::Device;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::Items;
 
@@ -84,6 +85,18 @@ pub enum Roles {
     },
 }
 
+/// What of a protocol a card computes, where a party has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnCard {
+    /// Nothing.
+    Nothing,
+    /// The products of the group: most of the protocol's time.
+    Group,
+    /// Positions in Bloom filters: little of the protocol's time.
+    Positions,
+}
+
 /// A protocol: what it is, what it costs, and its two roles.
 ///
 /// An entry is built from what is particular to the protocol. Unless it says more, a protocol is semi-honest,
@@ -115,6 +128,8 @@ pub struct Entry {
     pub memory: &'static str,
     /// Set size of the test that runs every protocol.
     pub test_items: usize,
+    /// What of it a card computes.
+    pub on_card: OnCard,
     /// The two roles.
     pub roles: Roles,
     flights: fn(&Shape) -> u32,
@@ -153,6 +168,7 @@ impl Entry {
             leakage: "the sizes of both sets",
             memory: "",
             test_items: 1 << 10,
+            on_card: OnCard::Nothing,
             roles,
             flights: |_| 0,
             steps: |_, _| &[],
@@ -304,6 +320,11 @@ impl Entry {
         Entry { helper: Some(Helper { assist, memory_bytes }), ..self }
     }
 
+    /// What of it a card computes.
+    pub const fn on_card(self, on_card: OnCard) -> Self {
+        Entry { on_card, ..self }
+    }
+
     /// The set size of the test that runs every protocol, where 2^10 is not right.
     pub const fn test_items(self, test_items: usize) -> Self {
         Entry { test_items, ..self }
@@ -451,7 +472,8 @@ impl Entry {
         let learns = Learns::Receiver;
         let progress = &NoProgress;
         let (base_ots, attached) = (None, Attached::Nothing);
-        Run { context, sizes, parameters, learns, threads: 1, progress, base_ots, attached }
+        let device = Device::default();
+        Run { context, sizes, parameters, learns, threads: 1, device, progress, base_ots, attached }
     }
 
     /// The receiver's role: its items in, its result out, once it is worked out.

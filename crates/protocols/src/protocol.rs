@@ -2,6 +2,7 @@
 
 use rand_core::CryptoRng;
 use vesica_channel::Channel;
+use vesica_crypto::device::Device;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::Items;
 use vesica_ot::base::cache::BaseOtCache;
@@ -153,6 +154,8 @@ pub struct Run<'a> {
     pub learns: Learns,
     /// Local: threads this party may keep busy, at least 1.
     pub threads: usize,
+    /// Local: a card that this party computes on beside its cores, if it has one.
+    pub device: Device,
     /// Local: who is told of progress.
     pub progress: &'a dyn Progress,
     /// Agreed: the cache that base OTs come from, or go to for later runs. Without one, they are made for

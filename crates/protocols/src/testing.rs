@@ -12,6 +12,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand_core::CryptoRng;
 use vesica_channel::{Channel, Digests, Stream, Traffic, memory};
+use vesica_crypto::device::Device;
 use vesica_crypto::hash::Oracle;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates};
 use vesica_ot::base::cache::BaseOtCache;
@@ -193,13 +194,16 @@ pub struct Case {
     pub learns: Learns,
     /// Threads of each party.
     pub threads: usize,
+    /// A card that both parties compute on, too.
+    pub device: Option<&'static Device>,
     /// Seed of both parties' randomness.
     pub seed: u64,
 }
 
 impl Default for Case {
     fn default() -> Self {
-        Case { parameters: Parameters::default(), learns: Learns::Receiver, threads: 1, seed: 1 }
+        let (parameters, learns) = (Parameters::default(), Learns::Receiver);
+        Case { parameters, learns, threads: 1, device: None, seed: 1 }
     }
 }
 
@@ -511,7 +515,8 @@ pub fn play_role(
 fn run<'a>(entry: &Entry, sets: &Planted, case: Case) -> Run<'a> {
     let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
     let run = entry.run(&[7; 32], sizes, case.parameters);
-    Run { learns: case.learns, threads: case.threads, ..run }
+    let device = case.device.cloned().unwrap_or_default();
+    Run { learns: case.learns, threads: case.threads, device, ..run }
 }
 
 /// A run with a context of the test's own, on one thread; the receiver alone learns the result.
@@ -524,7 +529,8 @@ pub(crate) fn run_of<'a>(
     let learns = Learns::Receiver;
     let progress = &NoProgress;
     let (base_ots, attached) = (None, Attached::Nothing);
-    Run { context, sizes, parameters, learns, threads: 1, progress, base_ots, attached }
+    let device = Device::default();
+    Run { context, sizes, parameters, learns, threads: 1, device, progress, base_ots, attached }
 }
 
 fn play<T>(

@@ -48,6 +48,7 @@ pub use words::{
 
 pub use vesica_channel as channel;
 pub use vesica_crypto::backend;
+pub use vesica_crypto::device;
 pub use vesica_crypto::memory::keep_freed_memory;
 pub use vesica_encode as encode;
 pub use vesica_net as net;

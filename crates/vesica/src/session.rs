@@ -21,6 +21,7 @@
 mod agree;
 mod agreed;
 pub(crate) mod base_ots;
+pub(crate) mod card;
 mod confirm;
 pub(crate) mod conversation;
 pub(crate) mod deadline;
@@ -39,7 +40,7 @@ pub(crate) mod reporter;
 pub(crate) mod strangers;
 
 pub use agree::{agree, agree_greeted, greeting};
-pub use agreed::Agreed;
+pub use agreed::{Agreed, Workers};
 pub use confirm::confirm_helper;
 pub(crate) use confirm::exchange_digests;
 pub use error::SessionError;

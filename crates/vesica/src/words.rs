@@ -2,6 +2,7 @@
 
 pub mod auto;
 pub mod base_ots;
+pub(crate) mod device;
 pub(crate) mod ended;
 pub(crate) mod error;
 pub(crate) mod match_numbers;

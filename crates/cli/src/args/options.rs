@@ -126,6 +126,7 @@ fn argument(option: &'static RunOption) -> Arg {
         Reads::Padding => ("pow2|N", read.into()),
         Reads::Time => ("TIME", read.into()),
         Reads::Size => ("SIZE|auto", read.into()),
+        Reads::Device => ("auto|cpu|cuda:N", read.into()),
         Reads::Columns => {
             argument = argument.action(ArgAction::Append);
             ("COLUMN", read.into())

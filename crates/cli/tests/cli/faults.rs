@@ -18,6 +18,9 @@ fn wrong_usage() {
             "unknown rule",
         ),
         (receive(&with(&RECEIVER, &["--protocol", "dhh"])), "possible values"),
+        (receive(&with(&RECEIVER, &["--device", "gpu"])), "cuda:N"),
+        // Of a build without cards, or of a machine.
+        (receive(&with(&RECEIVER, &["--device", "cuda:99"])), "card"),
         (receive(&with(&RECEIVER, &["--protocol", "naive-hash"])), "--allow-insecure"),
         (receive(&with(&RECEIVER, &["--protocol", "dh"])), "--security semi-honest"),
         (receive(&with(&RECEIVER, &["--protocol", "kkrt", "--security", "malicious"])), "malicious parties"),

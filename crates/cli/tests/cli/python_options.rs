@@ -24,7 +24,7 @@ fn type_of(option: &RunOption) -> String {
             let quoted: Vec<_> = words().iter().map(|word| format!("\"{word}\"")).collect();
             format!("Literal[{}]", quoted.join(", "))
         }
-        Reads::Protocol | Reads::Name => or_none("str"),
+        Reads::Protocol | Reads::Name | Reads::Device => or_none("str"),
         Reads::Number(_) => or_none("int"),
         Reads::Padding => or_none("int | Literal[\"pow2\"]"),
         Reads::Decimal(_) => or_none("float | str"),

@@ -14,6 +14,7 @@ use vesica_kernels::ristretto_lanes;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use super::{Group, InvalidElement, InvalidScalar};
+use crate::device::Device;
 
 pub use elements::{RistrettoBase, RistrettoElements};
 
@@ -51,6 +52,7 @@ impl Group for Ristretto255 {
     type ScalarEncoding = [u8; 32];
     type Uniform = [u8; 64];
 
+    const ON_CARD: bool = true;
     const EMPTY: [u8; 32] = [0; 32];
     const UNIFORM_EMPTY: [u8; 64] = [0; 64];
 
@@ -143,6 +145,24 @@ impl Group for Ristretto255 {
         out: &mut [[u8; 32]],
     ) -> Result<(), InvalidElement> {
         decode_mul_encode_on(Backend::detect(), scalar, encoded, out)
+    }
+
+    fn map_mul_encode_on_card(
+        device: &Device,
+        scalar: &Scalar,
+        uniform: &[[u8; 64]],
+        out: &mut [[u8; 32]],
+    ) -> bool {
+        device.map_mul_encode(scalar, uniform, out)
+    }
+
+    fn decode_mul_encode_on_card(
+        device: &Device,
+        scalar: &Scalar,
+        encoded: &[[u8; 32]],
+        out: &mut [[u8; 32]],
+    ) -> Option<Result<(), InvalidElement>> {
+        device.decode_mul_encode(scalar, encoded, out)
     }
 }
 

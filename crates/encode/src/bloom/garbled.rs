@@ -94,7 +94,7 @@ fn add_slices<const W: usize>(
     values: &mut [[Block; W]],
 ) {
     let slots_of_slice = bin.shape().slots();
-    let tasks = bin.chunks(CHUNK).zip(values.chunks_mut(CHUNK));
+    let tasks = bin.clone().chunks(CHUNK).zip(values.chunks_mut(CHUNK));
     let Ok(()) = par::for_each(threads, tasks, |_, (part, values)| {
         let (mut blocks, mut slots) = (Vec::new(), <[Vec<u32>; SLICES_PER_BLOCK]>::default());
         for (group, slices) in

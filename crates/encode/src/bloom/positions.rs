@@ -19,8 +19,11 @@
 //! apart from equal digests. The functions are public once the session exists. Semi-honest parties choose their
 //! sets before it, as in DCW13; protocols for malicious parties bound what a later choice gains.
 
+use std::sync::Arc;
+
 use vesica_crypto::aes_hash::FixedKey;
 use vesica_crypto::block::Block;
+use vesica_crypto::device::{BloomBlocks, BloomFunctions, BloomShape, Device};
 use vesica_crypto::hash::{Context, Label, Oracle};
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::par;
@@ -37,6 +40,9 @@ const CHUNK: usize = 1 << 12;
 /// Items whose positions one call of BLAKE3 hashes.
 const BATCH: usize = 256;
 
+/// Items whose slots a card computes in one call: a bin's at least. With 128 functions their slots take 64 MiB.
+const BY_CARD: usize = 1 << 17;
+
 /// Up to so many hash functions, seeds have 128 bits.
 const NARROW: usize = 128;
 
@@ -47,6 +53,25 @@ pub struct FilterPositions {
     items: Vec<u32>,
     /// Where each bin begins, and where the last one ends.
     starts: Vec<usize>,
+    by_card: Option<ByCard>,
+}
+
+/// A card, and what it computes slots of: it hashes the items itself.
+struct ByCard {
+    device: Device,
+    seed: Oracle,
+    /// Keys of the functions, where seeds have 128 bits.
+    keys: Vec<Block>,
+    /// The items, bin by bin.
+    items: Vec<u8>,
+    width: usize,
+}
+
+/// Slots that a card has computed, for the items `first..end`: slice by slice.
+struct Slots {
+    first: usize,
+    end: usize,
+    slots: Vec<u32>,
 }
 
 /// The items' seeds, bin by bin, and the functions that make blocks of them.
@@ -59,20 +84,37 @@ impl FilterPositions {
     /// Computes bins and seeds of `items` by the hash functions of this context.
     #[must_use]
     pub fn new(context: &Context, shape: FilterShape, items: &Items, threads: usize) -> Self {
+        Self::new_on(&Device::default(), context, shape, items, threads)
+    }
+
+    /// As [`new`](Self::new). The card of `device`, if it has one, computes the slots of many bins at a time, as
+    /// [`bins`](Self::bins) comes to them.
+    #[must_use]
+    pub fn new_on(
+        device: &Device,
+        context: &Context,
+        shape: FilterShape,
+        items: &Items,
+        threads: usize,
+    ) -> Self {
         let seed = context.oracle(Label::new("bloom: item to bin and seed"));
         if shape.hashes() > NARROW {
             let function = context.oracle(Label::new("bloom: seed to positions"));
-            let (seeds, items, starts) = by_bin(shape, &hashed::<40>(&seed, items, threads));
-            return Self { shape, seeds: Seeds::Wide { function, seeds }, items, starts };
+            let (seeds, order, starts) = by_bin(shape, &hashed::<40>(&seed, items, threads));
+            let by_card = ByCard::of(device, seed, Vec::new(), (items, &order));
+            return Self { shape, seeds: Seeds::Wide { function, seeds }, items: order, starts, by_card };
         }
         let key = context.oracle(Label::new("bloom: key of a hash function"));
-        let functions = (0..shape.hashes().div_ceil(SLICES_PER_BLOCK) as u64).map(|group| {
+        let keys = (0..shape.hashes().div_ceil(SLICES_PER_BLOCK) as u64).map(|group| {
             let mut bytes = [0; Block::BYTES];
             key.hash(&group.to_le_bytes(), &mut bytes);
-            FixedKey::new(Block::from(bytes))
+            Block::from(bytes)
         });
-        let (seeds, items, starts) = by_bin(shape, &hashed::<24>(&seed, items, threads));
-        Self { shape, seeds: Seeds::Narrow { functions: functions.collect(), seeds }, items, starts }
+        let keys: Vec<Block> = keys.collect();
+        let functions = keys.iter().copied().map(FixedKey::new).collect();
+        let (seeds, order, starts) = by_bin(shape, &hashed::<24>(&seed, items, threads));
+        let by_card = ByCard::of(device, seed, keys, (items, &order));
+        Self { shape, seeds: Seeds::Narrow { functions, seeds }, items: order, starts, by_card }
     }
 
     /// The shape of the filter.
@@ -89,11 +131,55 @@ impl FilterPositions {
 
     /// The bins in their order.
     pub fn bins(&self) -> impl ExactSizeIterator<Item = Bin<'_>> {
-        (0..self.shape.bins()).map(|bin| Bin {
-            set: self,
-            first: self.starts[bin],
-            end: self.starts[bin + 1],
+        let mut computed: Option<Arc<Slots>> = None;
+        (0..self.shape.bins()).map(move |bin| {
+            let (first, end) = (self.starts[bin], self.starts[bin + 1]);
+            if computed.as_ref().is_none_or(|slots| slots.end < end) {
+                computed = self.slots_from(bin).map(Arc::new);
+            }
+            Bin { set: self, first, end, by_card: computed.clone() }
         })
+    }
+
+    /// The slots of the items of this bin and of the next ones, by the card, if there is one.
+    fn slots_from(&self, bin: usize) -> Option<Slots> {
+        let ByCard { device, seed, keys, items, width } = self.by_card.as_ref()?;
+        let (first, ends) = (self.starts[bin], &self.starts[bin + 1..]);
+        let few = ends.iter().copied().take_while(|end| end - first <= BY_CARD).last();
+        let end = few.unwrap_or(ends[0]);
+        // Whole blocks: the cores compute slots of as many slices.
+        let hashes = self.shape.hashes().next_multiple_of(SLICES_PER_BLOCK);
+        let blocks = match &self.seeds {
+            Seeds::Narrow { .. } => BloomBlocks::Narrow(keys),
+            Seeds::Wide { function, .. } => BloomBlocks::Wide(function),
+        };
+        let [bins, slots_of_slice, slices] = [self.shape.bins(), self.shape.slots(), hashes];
+        let shape = BloomShape { bins: bins as u32, slots: slots_of_slice as u32, hashes: slices as u32 };
+        let mut slots = large_vec(0, hashes * (end - first));
+        let items = &items[first * width..end * width];
+        device
+            .bloom_slots(&BloomFunctions { seed, blocks, shape }, items, *width, &mut slots)
+            .then_some(Slots { first, end, slots })
+    }
+}
+
+impl ByCard {
+    /// What the card of the device needs, if it has one.
+    fn of(device: &Device, seed: Oracle, keys: Vec<Block>, (items, order): (&Items, &[u32])) -> Option<Self> {
+        device.has_card().then(|| {
+            let width = items.width();
+            let mut bytes = Vec::with_capacity(order.len() * width);
+            order.iter().for_each(|&item| bytes.extend_from_slice(items.get(item as usize)));
+            ByCard { device: device.clone(), seed, keys, items: bytes, width }
+        })
+    }
+}
+
+impl Slots {
+    /// Those of some items in a slice.
+    fn of(&self, slice: usize, items: std::ops::Range<usize>) -> &[u32] {
+        let start = slice * (self.end - self.first) + items.start - self.first;
+        &self.slots[start..start + items.len()]
     }
 }
 
@@ -140,11 +226,12 @@ fn by_bin<const W: usize, const HASHED: usize>(
 }
 
 /// The items of one bin.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Bin<'a> {
     set: &'a FilterPositions,
     first: usize,
     end: usize,
+    by_card: Option<Arc<Slots>>,
 }
 
 impl<'a> Bin<'a> {
@@ -168,11 +255,11 @@ impl<'a> Bin<'a> {
 
     /// Its items, in tasks of `count`.
     pub fn chunks(self, count: usize) -> impl ExactSizeIterator<Item = Self> + Send + use<'a> {
-        let (set, first, end) = (self.set, self.first, self.end);
+        let Bin { set, first, end, by_card } = self;
         let parts = (end - first).div_ceil(count);
         (0..parts).map(move |part| {
             let first = first + part * count;
-            Bin { set, first, end: end.min(first + count) }
+            Bin { set, first, end: end.min(first + count), by_card: by_card.clone() }
         })
     }
 
@@ -188,6 +275,13 @@ impl<'a> Bin<'a> {
     /// # Panics
     /// If there is no such group.
     pub fn positions(&self, group: usize, blocks: &mut Vec<Block>, slots: &mut [Vec<u32>; SLICES_PER_BLOCK]) {
+        if let Some(by_card) = &self.by_card {
+            for (slice, slots) in (group * SLICES_PER_BLOCK..).zip(slots) {
+                slots.clear();
+                slots.extend_from_slice(by_card.of(slice, self.range()));
+            }
+            return;
+        }
         blocks.clear();
         match &self.set.seeds {
             Seeds::Narrow { functions, seeds } => {
@@ -240,6 +334,7 @@ mod tests {
             seeds: Seeds::Wide { function, seeds },
             items: (0..4).collect(),
             starts,
+            by_card: None,
         };
         let (mut blocks, mut slots) = (Vec::new(), Default::default());
         let mut equal = 0;

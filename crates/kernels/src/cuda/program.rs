@@ -34,10 +34,7 @@ const TEXT: &CStr = match CStr::from_bytes_with_nul(
 /// # Errors
 /// If there is no compiler, or it does not know such cards.
 pub fn compile((major, minor): (i32, i32)) -> Result<Vec<u8>, CardError> {
-    // SAFETY: loads a library of the system, which runs what its maker has it run when loaded.
-    if !unsafe { sys::is_culib_present() } {
-        return Err(CardError::NoCompiler);
-    }
+    find_compiler()?;
     let program = Program(result::create_program(TEXT, Some(c"kernels.cu")).map_err(refused)?);
     let options = [format!("--gpu-architecture=sm_{major}{minor}"), "--std=c++17".to_owned()];
     // SAFETY: the program has been created and is not destroyed before the end of this function.
@@ -46,6 +43,15 @@ pub fn compile((major, minor): (i32, i32)) -> Result<Vec<u8>, CardError> {
         return Err(CardError::Compiler(format!("{:?}\n{}", error.0, program.log())));
     }
     program.binary()
+}
+
+/// Whether there is a compiler.
+///
+/// # Errors
+/// If there is none.
+pub fn find_compiler() -> Result<(), CardError> {
+    // SAFETY: loads a library of the system, which runs what its maker has it run when loaded.
+    if unsafe { sys::is_culib_present() } { Ok(()) } else { Err(CardError::NoCompiler) }
 }
 
 fn refused(error: result::NvrtcError) -> CardError {

@@ -58,7 +58,8 @@
 //! Cost: m = b·k·s slots for n = max(n_r, n_s), where b = ⌈n/2^13⌉ bins have k slices each, and s is the
 //! least number of slots with which a foreign item is positive with probability 2^-k ([`FilterShape`]). With
 //! one bin s = ⌈1/(1 - 2^(-1/n))⌉, about n·log2 e + ½. Several bins have unequal loads and take 0.4 to 1.1 %
-//! more at 2^20 items.
+//! more at 2^20 items. Where a party has a card (`run.device`), the card computes positions, as DCW13 §6.4
+//! proposes. Then the party takes 16 bytes more an item and 4·κ bytes for each of 2^17 items.
 
 mod appendix_a;
 
@@ -76,7 +77,7 @@ use zeroize::Zeroizing;
 
 use super::extension;
 use super::transfer::{self, receiver_sums, sender_sums};
-use crate::entry::{Entry, Memory, Message, Roles, Shape};
+use crate::entry::{Entry, Memory, Message, OnCard, Roles, Shape};
 use crate::error::Error;
 use crate::outcome::{Outcome, Pending};
 use crate::parameters::variants;
@@ -103,6 +104,7 @@ variants! {
 pub static ENTRY: Entry = extension::entry("gbf", "garbled Bloom filter", Roles::Whole { receive, send })
     .paper("DCW13 §4, appendix A; PSZ14")
     .variants(Form::VARIANTS)
+    .on_card(OnCard::Positions)
     .steps(|role, shape| match (role, Form::of(&shape.parameters)) {
         (Role::Receiver, Form::TwoStrings | Form::Correlated) => &[(Phase::Answer, 95), (Phase::Compare, 5)],
         (Role::Sender, Form::TwoStrings | Form::Correlated) => &[(Phase::Answer, 100)],
@@ -175,7 +177,7 @@ impl<'a, const W: usize> Party<'a, W> {
             run,
             form: Form::of(&run.parameters),
             items,
-            positions: FilterPositions::new(&run.context, filter, items, run.threads),
+            positions: FilterPositions::new_on(&run.device, &run.context, filter, items, run.threads),
             values: run.context.oracle(Label::new("gbf: item to value")),
         }
     }

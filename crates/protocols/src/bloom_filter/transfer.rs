@@ -61,7 +61,7 @@ pub(super) const STRINGS: Label = Label::new("bloom: row to string");
 
 /// A run of slices of one bin, for which the OTs are made together.
 pub(super) struct Batch<'a> {
-    pub(super) bin: Bin<'a>,
+    pub(super) bin: &'a Bin<'a>,
     /// Slots of all its items, slice by slice.
     pub(super) slots: &'a [Vec<u32>],
     /// Number of its first slice in the bin.
@@ -101,7 +101,7 @@ pub(super) fn for_each_batch(
     for bin in positions.bins() {
         for groups in groups.chunks(groups_at_once(shape)) {
             slots_of(&bin, groups, &mut blocks, &mut slots);
-            let batch = Batch { bin, slots: &slots, slice: groups[0] * SLICES_PER_BLOCK, first };
+            let batch = Batch { bin: &bin, slots: &slots, slice: groups[0] * SLICES_PER_BLOCK, first };
             let rows = batch.rows();
             work(batch)?;
             first += rows as u64;

@@ -15,6 +15,7 @@ pub mod ots;
 
 use vesica_circuit::gmw::{Correlations, Cost, Gmw, RandomOts};
 use vesica_circuit::{Bits, Engine};
+use vesica_crypto::device::Device;
 use vesica_crypto::hash::Context;
 use vesica_ot::base::cache::LEAST_LEVEL;
 use vesica_ot::vole::WIDTH;
@@ -179,6 +180,7 @@ pub fn cost_of(shape: &Shape, circuit: impl FnOnce(&Run<'_>, &mut Cost) -> Resul
         parameters,
         learns,
         threads: 1,
+        device: Device::default(),
         progress: &NoProgress,
         base_ots: None,
         attached: Attached::Nothing,

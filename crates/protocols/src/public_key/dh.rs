@@ -34,7 +34,8 @@
 //! `element_to_mask` on the encoded element, cut to ℓ bits.
 //!
 //! Cost: 2·n_r exponentiations for the receiver (n_r + n_s in the second form), n_r + n_s for the sender.
-//! Everything is streamed: while one party's elements are on the way, both compute.
+//! Everything is streamed: while one party's elements are on the way, both compute. Where a party has a card
+//! (`run.device`), the card computes its exponentiations, a large piece at a time, and the cores hash.
 
 use std::marker::PhantomData;
 
@@ -47,7 +48,7 @@ use vesica_crypto::par;
 use vesica_encode::items::Items;
 
 use super::steps::answer_first;
-use crate::entry::{Entry, Memory, Message, Roles, Shape};
+use crate::entry::{Entry, Memory, Message, OnCard, Roles, Shape};
 use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, MaskWidth};
 use crate::outcome::Pairs;
@@ -108,6 +109,7 @@ impl<G: Group> Over<G> {
                 }
             },
         )
+        .on_card(OnCard::Group)
         .runs_on_empty_sets();
 
     const ROLES: Roles = Roles::Listed { receive: receive::<G>, send: send::<G> };
@@ -339,10 +341,11 @@ impl<'a, G: Group> Party<'a, G> {
         Ok(())
     }
 
-    /// Elements in one piece of a message: as many for each thread as it handles at a time. Local: changes no
-    /// byte.
+    /// Elements in one piece of a message: as many for each thread as it handles at a time, or as a card takes at
+    /// once. Local: changes no byte.
     fn piece(&self) -> usize {
-        G::BATCH * self.run.threads
+        let on_cores = G::BATCH * self.run.threads;
+        if G::ON_CARD { self.run.device.piece(on_cores) } else { on_cores }
     }
 
     /// Sends H(item)^secret for the items at `indices`, in that order.
@@ -357,20 +360,36 @@ impl<'a, G: Group> Party<'a, G> {
 
     /// H(item)^secret, encoded, for the items at `indices`.
     fn blind(&self, indices: &[u32]) -> Result<Vec<G::Encoding>, Error> {
+        let (threads, device) = (self.run.threads, &self.run.device);
         let mut elements = vec![G::EMPTY; indices.len()];
-        par::for_each_chunk(self.run.threads, G::BATCH, indices, &mut elements, |_, indices, elements| {
-            let items: Vec<u8> =
-                indices.iter().flat_map(|&index| self.items.get(index as usize)).copied().collect();
-            let mut bytes = vec![0; indices.len() * G::UNIFORM];
-            self.item_to_group.hash_batch(&items, self.items.width(), &mut bytes, G::UNIFORM);
+        if G::ON_CARD && device.has_card() {
             let mut uniform = vec![G::UNIFORM_EMPTY; indices.len()];
-            for (uniform, bytes) in uniform.iter_mut().zip(bytes.chunks_exact(G::UNIFORM)) {
-                uniform.as_mut().copy_from_slice(bytes);
+            par::for_each_chunk(threads, G::BATCH, indices, &mut uniform, |_, indices, uniform| {
+                self.hash(indices, uniform);
+                Ok::<_, Error>(())
+            })?;
+            if G::map_mul_encode_on_card(device, &self.secret, &uniform, &mut elements) {
+                return Ok(elements);
             }
+        }
+        par::for_each_chunk(threads, G::BATCH, indices, &mut elements, |_, indices, elements| {
+            let mut uniform = vec![G::UNIFORM_EMPTY; indices.len()];
+            self.hash(indices, &mut uniform);
             G::map_mul_encode(&self.secret, &uniform, elements);
             Ok::<_, Error>(())
         })?;
         Ok(elements)
+    }
+
+    /// What the group's map makes H(item) of, for the items at `indices`.
+    fn hash(&self, indices: &[u32], uniform: &mut [G::Uniform]) {
+        let items: Vec<u8> =
+            indices.iter().flat_map(|&index| self.items.get(index as usize)).copied().collect();
+        let mut bytes = vec![0; indices.len() * G::UNIFORM];
+        self.item_to_group.hash_batch(&items, self.items.width(), &mut bytes, G::UNIFORM);
+        for (uniform, bytes) in uniform.iter_mut().zip(bytes.chunks_exact(G::UNIFORM)) {
+            uniform.as_mut().copy_from_slice(bytes);
+        }
     }
 
     /// element^exponent, encoded, for elements of the partner; `first` is the position of the first in its
@@ -382,10 +401,15 @@ impl<'a, G: Group> Party<'a, G> {
         elements: &[G::Encoding],
     ) -> Result<Vec<G::Encoding>, Error> {
         let mut raised = vec![G::EMPTY; elements.len()];
+        let invalid = |chunk, InvalidElement { index }: InvalidElement| Misbehaviour::InvalidElement {
+            position: first + chunk * G::BATCH + index,
+        };
+        if let Some(done) = G::decode_mul_encode_on_card(&self.run.device, exponent, elements, &mut raised) {
+            done.map_err(|error| invalid(0, error))?;
+            return Ok(raised);
+        }
         par::for_each_chunk(self.run.threads, G::BATCH, elements, &mut raised, |chunk, elements, raised| {
-            let invalid = |InvalidElement { index }| first + chunk * G::BATCH + index;
-            let raised = G::decode_mul_encode(exponent, elements, raised).map_err(invalid);
-            raised.map_err(|position| Misbehaviour::InvalidElement { position })
+            G::decode_mul_encode(exponent, elements, raised).map_err(|error| invalid(chunk, error))
         })?;
         Ok(raised)
     }

@@ -29,12 +29,16 @@
 //! output of its own; the server 1 and a term of a weighted sum; the client two products with fixed elements, two
 //! encodings, two terms of weighted sums.
 
+use std::convert::Infallible;
+
 use rand_core::CryptoRng;
 use sha2::{Digest, Sha512};
+use vesica_crypto::device::Device;
 use vesica_crypto::group::{
     BatchGroup, Element, Elements, ExpandMessage, FixedBase, Group, InvalidElement, InvalidScalar,
     Ristretto255 as G, Scalar,
 };
+use vesica_crypto::par;
 use zeroize::{Zeroize, Zeroizing};
 
 use crate::error::{Error, Misbehaviour};
@@ -238,13 +242,46 @@ impl SecretKey {
 
     /// `F(k, x)` for inputs that the key's holder has itself, each of at most 65,535 bytes.
     #[must_use]
-    pub fn outputs<X: AsRef<[u8]>>(&self, inputs: &[X]) -> Vec<Output> {
-        let mut elements = Zeroizing::new(vec![G::EMPTY; inputs.len()]);
-        G::map_mul_encode(&self.scalar, &self.suite.uniform(inputs), &mut elements);
-        inputs.iter().zip(&*elements).map(|(input, element)| finalize(input.as_ref(), element)).collect()
+    pub fn outputs<X: AsRef<[u8]> + Sync>(&self, inputs: &[X]) -> Vec<Output> {
+        self.outputs_on(&Device::default(), 1, inputs)
     }
 
-    /// BlindEvaluate, with its proof.
+    /// As [`outputs`](Self::outputs), by so many threads; the card of `device`, if it has one, multiplies all elements
+    /// in one call.
+    #[must_use]
+    pub fn outputs_on<X: AsRef<[u8]> + Sync>(
+        &self,
+        device: &Device,
+        threads: usize,
+        inputs: &[X],
+    ) -> Vec<Output> {
+        let mut uniform = Zeroizing::new(vec![G::UNIFORM_EMPTY; inputs.len()]);
+        let Ok(()) = par::for_each_chunk(threads, G::BATCH, inputs, &mut uniform, |_, inputs, uniform| {
+            uniform.copy_from_slice(&self.suite.uniform(inputs));
+            Ok::<_, Infallible>(())
+        });
+        let mut elements = Zeroizing::new(vec![G::EMPTY; inputs.len()]);
+        if !G::map_mul_encode_on_card(device, &self.scalar, &uniform, &mut elements) {
+            let Ok(()) =
+                par::for_each_chunk(threads, G::BATCH, &uniform, &mut elements, |_, uniform, out| {
+                    G::map_mul_encode(&self.scalar, uniform, out);
+                    Ok::<_, Infallible>(())
+                });
+        }
+        let mut outputs = vec![[0; OUTPUT]; inputs.len()];
+        let Ok(()) =
+            par::for_each_chunk(threads, G::BATCH, inputs, &mut outputs, |chunk, inputs, outputs| {
+                let elements = &elements[chunk * G::BATCH..][..inputs.len()];
+                for ((output, input), element) in outputs.iter_mut().zip(inputs).zip(elements) {
+                    *output = finalize(input.as_ref(), element);
+                }
+                Ok::<_, Infallible>(())
+            });
+        outputs
+    }
+
+    /// BlindEvaluate, with its proof. It stays on the cores: a query comes in batches that are small for a card, and the
+    /// proof takes the decoded elements.
     ///
     /// # Errors
     /// The first blinded element that is not canonical, or the identity.

@@ -36,7 +36,7 @@ fn sets(receiver: usize, sender: usize, common: usize) -> Planted {
 }
 
 fn case(learns: Learns, seed: u64) -> Case {
-    Case { parameters: MALICIOUS, learns, threads: 1, seed }
+    Case { parameters: MALICIOUS, learns, seed, ..Case::default() }
 }
 
 /// A receiver that cheats, with `items` in place of its own, against an honest sender.

@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use rand_core::CryptoRng;
 use vesica_channel::codec::{Reader, Writer};
 use vesica_channel::{CancelToken, Channel, ChannelError, RecvHalf, SendHalf};
+use vesica_crypto::device::Device;
 use vesica_crypto::prg::Prg;
 use vesica_encode::items::Items;
 use vesica_net::private_file::{self, Readers};
@@ -36,6 +37,7 @@ use zeroize::Zeroizing;
 use super::post_box::{PostBox, not_theirs, waiting};
 use super::run::{Set, alone, answered, deliver, open, read};
 use super::{Ended, Job, OnEvent, TableArgs};
+use crate::session::card::{Opening, tell_failure};
 use crate::session::local_state::{LocalState, prepare};
 use crate::session::reporter::Reporter;
 use crate::session::{Agreed, SessionError};
@@ -111,6 +113,8 @@ impl Job {
         let offer = session.begun()?;
         let seed = session.seed(rng)?;
         reporter.enter(RunPhase::Read, 0);
+        let card = Opening::for_run(&settings);
+        card.begin();
         let path = input.path().cloned();
         let input = open(input, dialect, (&output, file.as_ref(), role == Role::Receiver), reporter)?;
         let keys = match role {
@@ -120,10 +124,12 @@ impl Job {
             Role::Sender => keys,
         };
         // Padding is random, and the same in each run.
-        let read = read((input, path.as_deref()), keys, (role, &settings, None), reporter, &mut seed.rng(0))?;
+        let chosen = (role, &settings, None);
+        let read = read((input, path.as_deref()), keys, chosen, &card, reporter, &mut seed.rng(0))?;
         let (table, Set::InMemory(items, _)) = read else {
             return Err(Error::usage("by post a run has its keys in memory", "leave out `[memory]`"));
         };
+        let device = card.wait(reporter)?;
         reporter.enter(RunPhase::Post, 0);
         let side = PostSide {
             session: &session,
@@ -131,6 +137,7 @@ impl Job {
             items: &items,
             terms: &terms,
             settings: &settings,
+            device: &device,
             reporter,
         };
         match role {
@@ -302,6 +309,7 @@ struct PostSide<'a> {
     items: &'a Items,
     terms: &'a Terms,
     settings: &'a crate::words::settings::Settings,
+    device: &'a Device,
     reporter: &'a Reporter<'a>,
 }
 
@@ -456,12 +464,15 @@ impl PostSide<'_> {
         channel: &mut Letters,
     ) -> Result<Option<Outcome>, vesica_protocols::Error> {
         let run = protocol.run(agreed.sid(), agreed.sizes, agreed.parameters);
-        let run = Run { threads: self.settings.threads(), progress: self.reporter, ..run };
+        let (threads, device) = (self.settings.threads(), self.device.clone());
+        let run = Run { threads, device, progress: self.reporter, ..run };
         let mut ctx = Ctx::new(&run, channel, rng);
-        match self.session.role {
+        let played = match self.session.role {
             Role::Receiver => protocol.receive(&mut ctx, self.items).and_then(Pending::finish).map(Some),
             Role::Sender => protocol.send(&mut ctx, self.items),
-        }
+        };
+        tell_failure(self.device, self.reporter);
+        played
     }
 }
 

@@ -11,6 +11,7 @@ use vesica_text::Audience;
 
 use crate::job::assist;
 use crate::job::{Ended, Job, OnEvent, TableArgs};
+use crate::session::card::Opening;
 use crate::session::helper_link::HelperLink;
 use crate::session::links::InMemory;
 use crate::session::local_state::LocalState;
@@ -45,13 +46,17 @@ pub fn run(
         None => (None, HelperLink::None, HelperLink::None),
     };
     let [my_rng, their_rng] = rngs;
+    // Both parties share the card, too.
+    let card = Opening::for_run(&settings);
+    let their_card = card.clone();
     let delimiters = [&receiver, &sender].map(|table| table.dialect.delimiter.unwrap_or(Delimiter::COMMA));
     let job = |role, table| Job { role, table, settings: settings.clone() };
     let (receiver, sender) = (job(Role::Receiver, receiver), job(Role::Sender, sender));
     thread::scope(|scope| {
         let body =
             move || {
-                let pair = LocalState { helper: their_helper, ..LocalState::default() };
+                let pair =
+                    LocalState { helper: their_helper, card: Some(their_card), ..LocalState::default() };
                 sender.run_over(pair, cancel, their_rng, &|_| {}, |_, greeting, _, _| {
                     Ok(theirs.greeted(greeting))
                 })
@@ -73,7 +78,7 @@ pub fn run(
             // Both parties end by themselves: the connections to the helper are gone.
             drop(Error::resources(RunPhase::Prepare, "cannot start a thread", error));
         }
-        let pair = LocalState { helper: my_helper, ..LocalState::default() };
+        let pair = LocalState { helper: my_helper, card: Some(card), ..LocalState::default() };
         let mut outcome =
             receiver.run_over(pair, cancel, my_rng, on_event, |_, greeting, _, _| Ok(mine.greeted(greeting)));
         let mut sender = sender.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -6,26 +6,30 @@ use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
+use vesica_crypto::device::Device;
 use vesica_encode::items::{Items, Matches, OnDuplicates};
 use vesica_net::{Options, PublicKey};
+use vesica_protocols::registry::OnCard;
 use vesica_protocols::{Outcome, Role};
 use vesica_table::{
     self as table, Address, Dialect, Format, Input, InputDigest, MatchRules, Output, Packing, Request,
     RowSet, Table, shown_path,
 };
+use vesica_text::text;
 
 use crate::job::on_disk;
 use crate::job::output_paths::Protected;
 use crate::scale::parts::{self, KeySet, Selected};
 use crate::scale::spool::{Keys, OnDisk};
 use crate::session::base_ots::file::CacheInUse;
+use crate::session::card::{Opening, tell_failure};
 use crate::session::conversation::{AgreedOn, Conversation, LocalOffer};
 use crate::session::deadline::Deadline;
 use crate::session::local_state::{LocalState, pad, prepare};
 use crate::session::met::Met;
 use crate::session::partner::Partner;
 use crate::session::reporter::Reporter;
-use crate::session::{self, Agreed, SessionError};
+use crate::session::{self, Agreed, SessionError, Workers};
 use crate::words::ended::{Ended, RunResult};
 use crate::words::error::{Error, RunPhase};
 use crate::words::memory::Budget;
@@ -111,6 +115,8 @@ impl Job {
         self.check_keys()?;
         let file = self.output()?;
         let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
+        let card = local.card.clone().unwrap_or_else(|| Opening::for_run(&settings));
+        card.begin();
         // The sender needs no variants, if the receiver has all.
         let keys = match self.role {
             Role::Receiver => {
@@ -126,18 +132,19 @@ impl Job {
         reporter.room(file.as_ref().filter(|_| as_rows), path.as_ref().map(|_| input.length()));
         let budget = on_disk::budget(&settings, &terms, (self.role, &output));
         let (table, set) =
-            read((input, path.as_deref()), keys, (self.role, &settings, budget), reporter, rng)?;
+            read((input, path.as_deref()), keys, (self.role, &settings, budget), &card, reporter, rng)?;
         if as_rows && file.is_some() {
             let payload = if self.role == Role::Receiver { &settings.result.payload[..] } else { &[] };
             let checked = table.check_added(payload, settings.match_id);
             checked.map_err(|error| Error::table(RunPhase::Read, &error))?;
         }
+        let device = card.wait(reporter)?;
         // 2. The partner.
         reporter.enter(RunPhase::Connect, 0);
         let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
         let met = connect(reporter, &session::greeting(&terms), &options, rng)?;
         // 3. Terms and sizes; the protocol, and its confirmation by both sides.
-        let found = converse(&settings, &terms, set, met, local, reporter, rng)?;
+        let found = converse((&settings, &device), &terms, set, met, local, reporter, rng)?;
         // 4. The result.
         if let Some(answer) = &found.answer {
             let Some(file) = file else { return Ok(found) };
@@ -251,7 +258,7 @@ pub(crate) fn alone(
 /// The conversation with the partner, from terms, which the channel has sent, to confirmation. Result and numbers are mine,
 /// if I learn them.
 pub(crate) fn converse(
-    settings: &Settings,
+    (settings, device): (&Settings, &Device),
     terms: &Terms,
     set: Set,
     met: Met,
@@ -263,10 +270,14 @@ pub(crate) fn converse(
     let offer = LocalOffer { settings, terms, my_key: local.my_key, items, memory };
     let conversation = Conversation::agree(met, &offer, reporter)?;
     let in_parts = conversation.agreed().parts != Parts::ONE;
-    match set {
+    let protocol = conversation.agreed().protocol;
+    if device.has_card() && protocol.on_card == OnCard::Nothing {
+        reporter.notice(text!("`{}` has nothing to compute on a card", protocol.name));
+    }
+    let ended = match set {
         Set::InMemory(items, _) if in_parts => {
             let (agreed, selected) = play_parts(
-                settings,
+                (settings, device),
                 conversation,
                 KeySet::InMemory(&items, settings.threads()),
                 reporter,
@@ -280,7 +291,8 @@ pub(crate) fn converse(
             let LocalState { cache_file, helper, .. } = local;
             let base_ots = cache_file.and_then(|file| file.begin(agreed.base_ots, agreed.base_ots_id()));
             let cache = base_ots.as_ref().map(CacheInUse::cache);
-            let played = conversation.play((&items, &attachments), cache, helper, settings, rng);
+            let workers = Workers { threads: settings.threads(), device: device.clone() };
+            let played = conversation.play((&items, &attachments), cache, helper, (settings, workers), rng);
             let confirmed = played.and_then(Conversation::confirm).inspect_err(|_| {
                 if base_ots.as_ref().is_some_and(CacheInUse::remove) {
                     reporter.forgot_base_ots();
@@ -292,7 +304,7 @@ pub(crate) fn converse(
         }
         Set::OnDisk(set) => {
             let keys = KeySet::OnDisk(set, reporter);
-            match play_parts(settings, conversation, keys, reporter, rng)?.1 {
+            match play_parts((settings, device), conversation, keys, reporter, rng)?.1 {
                 Some(Selected::Bitmap { rows, items }) => {
                     reporter.selected(items, &rows);
                     Ok(RunResult { selected: Some(rows), ..RunResult::default() })
@@ -300,7 +312,9 @@ pub(crate) fn converse(
                 _ => Ok(RunResult::default()),
             }
         }
-    }
+    };
+    tell_failure(device, reporter);
+    ended
 }
 
 /// The result for the caller and the report.
@@ -324,7 +338,7 @@ pub(crate) fn answered(
 
 /// The rest of the conversation where the run has several parts.
 fn play_parts(
-    settings: &Settings,
+    (settings, device): (&Settings, &Device),
     conversation: Conversation<'_, AgreedOn>,
     keys: KeySet<'_>,
     reporter: &Reporter<'_>,
@@ -336,7 +350,8 @@ fn play_parts(
         return Err(Error::session(RunPhase::Agree, &error.into()));
     };
     let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
-    let play_options = parts::PlayOptions { threads: settings.threads(), lanes, options, reporter };
+    let (threads, device) = (settings.threads(), device.clone());
+    let play_options = parts::PlayOptions { threads, device, lanes, options, reporter };
     let selected =
         parts::play(&agreed, keys, channel, links.as_mut(), &play_options, rng).map_err(|error| {
             let error = Error::session(reporter.current(), &error);
@@ -421,6 +436,7 @@ pub(crate) fn read(
     (input, name): (Input, Option<&Path>),
     keys: MatchRules,
     (role, settings, budget): (Role, &Settings, Option<u64>),
+    card: &Opening,
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<(Table, Set), Error> {
@@ -441,7 +457,7 @@ pub(crate) fn read(
     let (mut table, keys) = match budget {
         Some(budget) => on_disk::read(input, &request, (role, settings), budget, reporter, rng)?,
         None => {
-            let (table, items) = in_memory(input, &request, reporter)?;
+            let (table, items) = in_memory(input, &request, card, reporter)?;
             (table, Keys::InMemory(items))
         }
     };
@@ -457,10 +473,12 @@ pub(crate) fn read(
             items
         }
         Keys::OnDisk(keys) => {
+            card.expect(keys.rows());
             let (table, keys) = on_disk::counted(table, keys, settings, reporter)?;
             return Ok((table, Set::OnDisk(keys)));
         }
     };
+    card.expect(items.len() as u64);
     pad(&mut items, settings, rng)?;
     let attached = table.attached(&items, &mut |progress| reporter.bytes(progress)).map_err(failed)?;
     let attachments = Attachments::of(attached)
@@ -471,7 +489,12 @@ pub(crate) fn read(
 
 /// Reads a table whose keys stay in memory. If it does not even have room for the table, the run is refused before it is read:
 /// a container would end the process.
-fn in_memory(input: Input, request: &Request, reporter: &Reporter<'_>) -> Result<(Table, Items), Error> {
+fn in_memory(
+    input: Input,
+    request: &Request,
+    card: &Opening,
+    reporter: &Reporter<'_>,
+) -> Result<(Table, Items), Error> {
     // How many rows a packed table has is known too badly.
     let known = !matches!(input.format(), Format::Csv(Packing::Gzip | Packing::Zstd));
     let (usual, mut refused) = (Budget::usual().filter(|_| known), None);
@@ -479,6 +502,7 @@ fn in_memory(input: Input, request: &Request, reporter: &Reporter<'_>) -> Result
         let keys = (rows as u64).saturating_mul(request.keys.count() as u64);
         let needed = PROCESS_BYTES.saturating_add(TABLE_BYTES_PER_ROW.saturating_mul(keys));
         let short = usual.filter(|budget| !budget.allows(needed));
+        card.expect(if known { keys } else { 0 });
         refused = short.map(|budget| SessionError::TooLarge { needed, budget });
         if refused.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
@@ -529,9 +553,17 @@ mod tests {
         let terms = prepare(Role::Sender, settings, &["raw".to_owned()], &LocalState::default()).unwrap();
         let met = Met::from(channel).greeted(&session::greeting(&terms));
         let (local, rng) = (LocalState::default(), &mut StdRng::seed_from_u64(1));
-        converse(settings, &terms, Set::InMemory(items, attachments), met, local, &reporter, rng)
-            .map(drop)
-            .unwrap();
+        converse(
+            (settings, &Device::default()),
+            &terms,
+            Set::InMemory(items, attachments),
+            met,
+            local,
+            &reporter,
+            rng,
+        )
+        .map(drop)
+        .unwrap();
     }
 
     #[test]

@@ -35,6 +35,7 @@ use vesica_table::TableReport;
 
 use crate::job::{Ended, OnEvent, Set, converse};
 use crate::session;
+use crate::session::card::Opening;
 use crate::session::deadline::Deadline;
 use crate::session::helper_link::HelperLink;
 use crate::session::local_state::{LocalState, pad, prepare};
@@ -131,11 +132,15 @@ impl SetJob {
             let terms = prepare(role, &settings, &[rule.to_owned()], &local)?;
             let (rows, distinct, duplicates) = (items.rows(), items.distinct() as u64, items.duplicates());
             let counts = TableReport { rows, items: distinct, duplicates, ..TableReport::default() };
+            let card = Opening::for_run(&settings);
+            card.begin();
+            card.expect(items.len() as u64);
             pad(&mut items, &settings, rng)?;
             reporter.read(counts, items.len() as u64, &settings);
+            let device = card.wait(&reporter)?;
             let met = Met::from(channel).greeted(&session::greeting(&terms));
             converse(
-                &settings,
+                (&settings, &device),
                 &terms,
                 Set::InMemory(items, Attachments::Nothing),
                 met,

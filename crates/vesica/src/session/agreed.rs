@@ -2,6 +2,7 @@
 
 use rand_core::CryptoRng;
 use vesica_channel::{Channel, ChannelError};
+use vesica_crypto::device::Device;
 use vesica_encode::items::{Items, Matches};
 use vesica_net::Connection;
 use vesica_ot::base::cache::BaseOtCache;
@@ -17,6 +18,22 @@ use crate::words::match_numbers;
 use crate::words::memory::Budget;
 use crate::words::memory_use::side::RunCosts;
 use crate::words::parts::{self, Parts, questions};
+
+/// What computes a party's part of a protocol.
+#[derive(Clone)]
+pub struct Workers {
+    /// Threads that it may keep busy, at least 1.
+    pub threads: usize,
+    /// A card beside them, if it has one.
+    pub device: Device,
+}
+
+/// Threads alone.
+impl From<usize> for Workers {
+    fn from(threads: usize) -> Self {
+        Workers { threads, device: Device::default() }
+    }
+}
 
 /// What both sides agreed on.
 #[derive(Clone)]
@@ -166,12 +183,12 @@ impl Agreed {
         &self,
         items: &'a Items,
         channel: &mut Connection,
-        threads: usize,
+        workers: impl Into<Workers>,
         progress: &'a dyn Progress,
         cache: Option<&'a BaseOtCache>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Pending<'a>>, SessionError> {
-        self.run_helped((items, Attached::Nothing), (channel, None), threads, progress, cache, rng)
+        self.run_helped((items, Attached::Nothing), (channel, None), workers, progress, cache, rng)
     }
 
     /// Runs the protocol with what a sender attaches to its items, and with a connection to a helper that has [joined](super::helper::join),
@@ -180,13 +197,14 @@ impl Agreed {
         &self,
         (items, attached): (&'a Items, Attached<'a>),
         (channel, mut helper): (&mut Connection, Option<&mut Connection>),
-        threads: usize,
+        workers: impl Into<Workers>,
         progress: &'a dyn Progress,
         base_ots: Option<&'a BaseOtCache>,
         rng: &mut dyn CryptoRng,
     ) -> Result<Option<Pending<'a>>, SessionError> {
         let run = self.protocol.run(&self.sid, self.sizes, self.parameters);
-        let run = Run { learns: self.learns, threads, progress, base_ots, attached, ..run };
+        let Workers { threads, device } = workers.into();
+        let run = Run { learns: self.learns, threads, device, progress, base_ots, attached, ..run };
         let mut ctx = Ctx::new(&run, &mut *channel, rng);
         ctx.helper = helper.as_mut().map(|helper| &mut **helper as &mut dyn Channel);
         let pending = match self.role {

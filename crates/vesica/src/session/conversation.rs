@@ -7,7 +7,7 @@ use vesica_ot::base::cache::BaseOtCache;
 use vesica_protocols::{Outcome, Pending, Sizes};
 
 use crate::session::agree::agree_on_demand;
-use crate::session::agreed::Agreed;
+use crate::session::agreed::{Agreed, Workers};
 use crate::session::confirm::confirm_helper;
 use crate::session::error::SessionError;
 use crate::session::helper_link::HelperLink;
@@ -125,7 +125,7 @@ impl<'r> Conversation<'r, AgreedOn> {
         (items, attachments): (&'i Items, &'i Attachments),
         base_ots: Option<&'i BaseOtCache>,
         helper: HelperLink,
-        settings: &Settings,
+        (settings, workers): (&Settings, Workers),
         rng: &mut dyn CryptoRng,
     ) -> Result<Conversation<'r, Played<'i>>, Error>
     where
@@ -136,7 +136,7 @@ impl<'r> Conversation<'r, AgreedOn> {
         drop(links);
         let mut helper = helper.join(&agreed, &mut channel, settings.timeout, reporter, rng)?;
         let (mine, links) = ((items, attachments.lend()), (&mut channel, helper.as_mut()));
-        let played = agreed.run_helped(mine, links, settings.threads(), reporter, base_ots, rng);
+        let played = agreed.run_helped(mine, links, workers, reporter, base_ots, rng);
         reporter.transcript(&channel);
         let pending = played.map_err(|error| Error::session(reporter.current(), &error))?;
         Ok(Conversation { channel, links: None, reporter, state: Played { agreed, pending, helper } })

@@ -8,6 +8,7 @@ use vesica_table::{Address, shown_path};
 use vesica_text::text;
 
 use crate::session::base_ots::file::CacheFile;
+use crate::session::card::Opening;
 use crate::session::helper_link::HelperLink;
 use crate::words::auto;
 use crate::words::base_ots::CacheState;
@@ -25,6 +26,8 @@ pub(crate) struct LocalState {
     pub(crate) helper: HelperLink,
     /// The relay through which the partner is met, if it is.
     pub(crate) via: Option<String>,
+    /// A card, where both parties of one process share it; none: the settings say.
+    pub(crate) card: Option<Opening>,
 }
 
 impl LocalState {

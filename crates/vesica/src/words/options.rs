@@ -87,6 +87,8 @@ pub enum Reads {
     Time,
     /// `512M`, `4G`, or `auto`.
     Size,
+    /// `auto`, `cpu`, `cuda:N`.
+    Device,
     /// Columns, each given by itself.
     Columns,
 }
@@ -261,6 +263,7 @@ mod tests {
                 Reads::Decimal(_) => ("0.5", Some("many")),
                 Reads::Time => ("2m", Some("2d")),
                 Reads::Size => ("3G", Some("3")),
+                Reads::Device => ("cpu", Some("card")),
                 Reads::Columns => ("city", None),
             };
             option.set(&mut settings, value).unwrap();

@@ -12,6 +12,7 @@ use vesica_protocols::{
 };
 use vesica_table::OnFault;
 
+pub use crate::words::device::DeviceChoice;
 use crate::words::memory::Budget;
 use crate::words::results::ResultOptions;
 pub use crate::words::word::Word;
@@ -219,6 +220,8 @@ pub struct Settings {
     pub parts: u32,
     /// Local: threads to keep busy; 0 means all cores.
     pub threads: usize,
+    /// Local: a card that this side computes on beside its cores.
+    pub device: DeviceChoice,
     /// Local: memory that this process may use; none: [90 %](crate::memory::USUAL_SHARE) of the available memory.
     pub memory: Option<Budget>,
     /// Local: where temporary files lie; none: in `TMPDIR`, otherwise in `/var/tmp`.
@@ -258,6 +261,7 @@ impl Default for Settings {
             limits: Limits::default(),
             parts: 1,
             threads: 0,
+            device: DeviceChoice::Auto,
             memory: None,
             temp_dir: None,
             timeout: Duration::from_secs(300),

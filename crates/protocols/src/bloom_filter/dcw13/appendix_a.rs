@@ -53,7 +53,7 @@ impl<const W: usize> Party<'_, W> {
         for_each_batch(self.run, &self.positions, |batch| {
             if batch.slice == 0 {
                 // 2. GBF_X, a bin at a time.
-                self.filter_of(&batch.bin, &mut random, &mut filter)?;
+                self.filter_of(batch.bin, &mut random, &mut filter)?;
             }
             let filter = &filter[batch.slice * batch.bin.shape().slots()..][..batch.rows()];
             // 3. x_j,0 ⊕ H(j, q_j) and x_j,1 ⊕ H(j, q_j ⊕ Δ). (`correlated`: the second alone.)

@@ -20,6 +20,7 @@ use super::wire::{ReceiverHello, Want, recv_u64};
 use super::{open_chain, public_key, report_of};
 use crate::job::post_box::PostBox;
 use crate::job::{self, OnEvent, Set};
+use crate::session::card::Opening;
 use crate::session::partner::Partner;
 use crate::session::reporter::Reporter;
 use crate::words::ended::{Ended, RunResult};
@@ -123,7 +124,14 @@ impl LookupJob {
             Some(again) => again,
             None => rng,
         };
-        let (table, set) = job::read(read, keys, (Role::Receiver, settings, None), reporter, table_rng)?;
+        let (table, set) = job::read(
+            read,
+            keys,
+            (Role::Receiver, settings, None),
+            &Opening::for_run(settings),
+            reporter,
+            table_rng,
+        )?;
         table.check_added(&epoch.columns, false).map_err(|error| Error::table(RunPhase::Read, &error))?;
         let items = match set {
             Set::InMemory(items, _) => items,

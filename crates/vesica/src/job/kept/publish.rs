@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
+use vesica_crypto::device::Device;
 use vesica_encode::items::Items;
 use vesica_kept::{
     Chain, Epoch, Found, KeptError, Kind as FileKind, LABEL_TAG, SetFile, SetWriter, cut, open_label,
@@ -19,6 +20,7 @@ use vesica_text::text;
 use super::values::{DUMMY, Maker, Values, no_label};
 use super::{open_chain, report_of, secret, signed_by};
 use crate::job::{self, OnEvent, Set};
+use crate::session::card::{Opening, tell_failure};
 use crate::session::reporter::Reporter;
 use crate::words::ended::{Ended, RunResult};
 use crate::words::error::{Error, REPORT_A_BUG, RunPhase};
@@ -28,8 +30,9 @@ use crate::words::settings::{Settings, count};
 use crate::words::tables::{Destination, Source};
 
 /// The options of the list that a publication takes: those about a table and its labels.
-pub const OPTIONS: [&str; 9] = [
+pub const OPTIONS: [&str; 10] = [
     "threads",
+    "device",
     "memory",
     "deadline",
     "on-duplicates",
@@ -156,12 +159,17 @@ impl PublishJob {
         };
         // A rotated set begins anew, and goes on counting.
         let before = chain.as_ref().filter(|_| !rotate);
-        let mut maker = Maker { secret: &key, width: 0, threads: settings.threads(), reporter };
+        let card = Opening::for_publish(settings);
+        card.begin();
+        let (threads, device) = (settings.threads(), Device::default());
+        let mut maker = Maker { secret: &key, width: 0, threads, device, reporter };
         maker.width = before.map_or(0, |chain| u32::from(chain.head().epoch.width));
-        let mut read = |source, settings| read(source, &keys, &dialect, settings, reporter, rng);
+        let mut read =
+            |source, settings: &Settings| read(source, &keys, &dialect, (settings, &card), reporter, rng);
         let (lists, labels) = match (change, before) {
             (Change::Table(source), before) => {
                 let set = read(source, settings)?;
+                maker.device = card.wait(reporter)?;
                 if before.is_none() {
                     maker.width = width_of(set.len() as u64, settings, most_keys)?;
                 }
@@ -177,11 +185,13 @@ impl PublishJob {
                 let mut unlabelled = settings.clone();
                 unlabelled.result.payload.clear();
                 let removed = removed.map(|source| read(source, &unlabelled)).transpose()?;
+                maker.device = card.wait(reporter)?;
                 changes(&maker, chain, (added, removed), settings)?
             }
             (Change::Compact, Some(chain)) => (compacted(&maker, chain)?, None),
             (Change::Lists { .. } | Change::Compact, None) => return Err(no_previous()),
         };
+        tell_failure(&maker.device, reporter);
         let number = chain.as_ref().map_or(0, |chain| chain.head().epoch.number);
         let epoch = Epoch {
             kind: lists.kind,
@@ -336,7 +346,7 @@ fn read(
     source: Source,
     keys: &MatchRules,
     dialect: &Dialect,
-    settings: &Settings,
+    (settings, card): (&Settings, &Opening),
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Set, Error> {
@@ -347,8 +357,14 @@ fn read(
         settings.memory.filter(|_| settings.result.payload.is_empty()).map(|budget| budget.of_party());
     let unpadded = Settings { pad_to: None, ..settings.clone() };
     let budget = budget.filter(|_| !matches!(input.format(), Format::Csv(_)) || path.is_some());
-    let read =
-        job::read((input, path.as_deref()), keys.clone(), (Role::Sender, &unpadded, budget), reporter, rng)?;
+    let read = job::read(
+        (input, path.as_deref()),
+        keys.clone(),
+        (Role::Sender, &unpadded, budget),
+        card,
+        reporter,
+        rng,
+    )?;
     Ok(read.1)
 }
 

@@ -1,4 +1,7 @@
 //! `serve`: answers to look-ups, within budgets.
+//!
+//! It computes on the cores, and never on a card: a batch has 512 keys, which a launch of a card is not worth, and it is
+//! answered before the next one is read.
 
 use std::collections::HashMap;
 use std::fs::{self, File};

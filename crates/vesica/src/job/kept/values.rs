@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use rand_core::CryptoRng;
+use vesica_crypto::device::Device;
 use vesica_crypto::par;
 use vesica_encode::items::Items;
 use vesica_kept::cut;
@@ -29,7 +30,19 @@ pub(super) struct Maker<'a> {
     pub(super) secret: &'a SecretKey,
     pub(super) width: u32,
     pub(super) threads: usize,
+    /// A card, once it is there.
+    pub(super) device: Device,
     pub(super) reporter: &'a Reporter<'a>,
+}
+
+/// How keys are shared out.
+struct Pieces {
+    /// Keys of a piece.
+    keys: usize,
+    /// Pieces at once.
+    at_once: usize,
+    /// Threads of each.
+    threads: usize,
 }
 
 /// Values, which [`each`](Values::each) gives ascending.
@@ -51,19 +64,35 @@ impl Maker<'_> {
     ) -> Result<Vec<T>, Error> {
         self.reporter.enter(RunPhase::Publish, items.len() as u64);
         let mut made = vec![T::default(); items.len()];
-        par::fill_chunks(self.threads, BATCH, &mut made, |chunk, made| {
-            let first = chunk * BATCH;
+        let Pieces { keys: piece, at_once, threads } = self.pieces();
+        par::fill_chunks(at_once, piece, &mut made, |number, made| {
+            let first = number * piece;
             let keys: Vec<&[u8]> = (first..first + made.len()).map(|item| items.get(item)).collect();
-            self.outputs(&keys, made, &of)
+            self.outputs(threads, &keys, made, &of)
         })?;
         Ok(made)
     }
 
-    fn outputs<T>(&self, keys: &[&[u8]], made: &mut [T], of: &impl Fn(Output) -> T) -> Result<(), Error> {
+    /// On the cores, each thread takes a small piece. A card takes one large piece after the other, and all threads hash.
+    fn pieces(&self) -> Pieces {
+        let keys = self.device.piece(BATCH);
+        match self.device.has_card() {
+            true => Pieces { keys, at_once: 1, threads: self.threads },
+            false => Pieces { keys, at_once: self.threads, threads: 1 },
+        }
+    }
+
+    fn outputs<T>(
+        &self,
+        threads: usize,
+        keys: &[&[u8]],
+        made: &mut [T],
+        of: &impl Fn(Output) -> T,
+    ) -> Result<(), Error> {
         if self.reporter.cancelled() {
             return Err(Error::interrupted(RunPhase::Publish));
         }
-        let outputs = self.secret.outputs(keys);
+        let outputs = self.secret.outputs_on(&self.device, threads, keys);
         made.iter_mut().zip(outputs).for_each(|(made, output)| *made = of(output));
         self.reporter.advance(keys.len() as u64);
         Ok(())
@@ -108,10 +137,11 @@ impl Maker<'_> {
     /// The values of the digests of one bucket, repeated ones too.
     fn bucket(&self, digests: &[[u8; 32]]) -> Result<Vec<u128>, Error> {
         let made = Mutex::new(Vec::with_capacity(digests.len()));
-        par::for_each(self.threads, digests.chunks(BATCH), |_, digests| {
+        let Pieces { keys: piece, at_once, threads } = self.pieces();
+        par::for_each(at_once, digests.chunks(piece), |_, digests| {
             let keys: Vec<&[u8]> = digests.iter().map(|digest| &digest[..]).collect();
             let mut values = vec![0; keys.len()];
-            self.outputs(&keys, &mut values, &|output| cut(&output, self.width))?;
+            self.outputs(threads, &keys, &mut values, &|output| cut(&output, self.width))?;
             made.lock().unwrap_or_else(PoisonError::into_inner).extend(values);
             Ok::<(), Error>(())
         })?;

@@ -32,11 +32,13 @@ use std::time::Duration;
 
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
+use vesica_crypto::device::Device;
 use vesica_encode::items::Width;
 use vesica_encode::parts::Parts;
 use vesica_net::{Address, Options, PartsAddress, PublicKey};
 use vesica_protocols::{Learns, Role, Sizes};
 use vesica_table::{MatchRules, TableReport};
+use vesica_text::text;
 
 use super::line::RunConnection;
 use super::options::PlayOptions;
@@ -57,7 +59,7 @@ use crate::words::error::{Error, Kind, RunPhase};
 use crate::words::memory_use::side::{KeysAt, SideMemory};
 use crate::words::parts::{LEAST_PARTS_OF_ENGINE, PartsError};
 use crate::words::report::{Event, OnEvent};
-use crate::words::settings::Settings;
+use crate::words::settings::{DeviceChoice, Settings};
 use crate::words::terms::Terms;
 use items::not_in_parts;
 pub use items::{Digests, digests, fingerprints, keyed};
@@ -244,7 +246,7 @@ impl Driver<'_> {
         // 3. The parts, and DONE.
         let mut links = links.unwrap_or_else(|| Box::new(NoLinks));
         let options = Options { silence: self.settings.timeout, cancel: reporter.cancel.clone() };
-        let play_options = PlayOptions { threads: 1, lanes: 1, options, reporter };
+        let play_options = PlayOptions { threads: 1, device: Device::default(), lanes: 1, options, reporter };
         let run = RunConnection::begin(channel, links.as_mut(), &partitioned, &play_options, rng);
         let run = &mut run.map_err(|error| Error::session(RunPhase::Parts, &error))?;
         reporter.enter(RunPhase::Parts, partitioned.count() as u64);
@@ -394,6 +396,13 @@ fn check_partner(partner: &Partner) -> Result<(), Error> {
 }
 
 fn check_settings(settings: &Settings) -> Result<(), Error> {
+    if let DeviceChoice::Cuda(_) = settings.device {
+        let message = text!(
+            "`[device {}]`: the tasks of an engine compute on their cores",
+            settings.device.to_string()
+        );
+        return Err(Error::usage(message, "leave out `[device]`"));
+    }
     match settings.match_id {
         true => Err(not_in_parts("match-id")),
         false => Ok(()),

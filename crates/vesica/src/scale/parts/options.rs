@@ -1,6 +1,7 @@
 //! How one side plays its parts, and what the connections of a run begin with.
 
 use vesica_channel::codec::CodecError;
+use vesica_crypto::device::Device;
 
 use crate::session::reporter::Reporter;
 use crate::session::{RUN, SessionError};
@@ -8,6 +9,7 @@ use crate::session::{RUN, SessionError};
 /// How this side plays.
 pub(crate) struct PlayOptions<'a> {
     pub(crate) threads: usize,
+    pub(crate) device: Device,
     /// Parts that it plays at once, if the partner does.
     pub(crate) lanes: u16,
     pub(crate) options: vesica_net::Options,

@@ -25,7 +25,7 @@ use super::set::{Kept, PartSet, disk};
 use super::toss::Job;
 use crate::session::links::Links;
 use crate::session::reporter::Reporter;
-use crate::session::{Agreed, PART, SessionError};
+use crate::session::{Agreed, PART, SessionError, Workers};
 use crate::words::error::RunPhase;
 use crate::words::parts::PartsError;
 
@@ -163,7 +163,8 @@ impl<'d> AttemptContext<'d, '_> {
         let number = ledger.lock().begin(part).inspect_err(|_| channel.abort())?;
         let counted = reporter.part_begins(channel);
         let attempt = self.partitioned.agreed.attempt(attempt_id(self.partitioned, channel, part));
-        let held = self.held(&attempt, part, channel, self.threads, &mut self.seed.of_attempt(part, number));
+        let workers = Workers { threads: self.threads, device: self.play_options.device.clone() };
+        let held = self.held(&attempt, part, channel, workers, &mut self.seed.of_attempt(part, number));
         reporter.part_ended(counted, channel);
         if !self.may_have_shown(channel) {
             ledger.lock().show_nothing(part);
@@ -196,12 +197,13 @@ impl<'d> AttemptContext<'d, '_> {
         attempt: &Agreed,
         part: u32,
         channel: &mut Connection,
-        threads: usize,
+        workers: Workers,
         rng: &mut dyn CryptoRng,
     ) -> Result<Attempt<'d>, SessionError> {
         let progress = self.progress;
         let in_memory = |items, channel: &mut Connection, rng: &mut dyn CryptoRng| {
-            run_part(attempt, items, channel, threads, progress, rng).map(|played| played.held(Kept::Pending))
+            run_part(attempt, items, channel, workers.clone(), progress, rng)
+                .map(|played| played.held(Kept::Pending))
         };
         let files = match &self.partitioned.set {
             PartSet::InMemory { parts, .. } => return in_memory(&parts[part as usize], channel, rng),
@@ -211,7 +213,7 @@ impl<'d> AttemptContext<'d, '_> {
         };
         let failed = |error| disk(RunPhase::Parts, &error);
         let items = files.part(part as usize, rng).map_err(failed).inspect_err(|_| channel.abort())?;
-        let played = run_part(attempt, &items, channel, threads, progress, rng)?;
+        let played = run_part(attempt, &items, channel, workers, progress, rng)?;
         let Played { receipt, matches, pending } = played;
         let kept = match pending {
             Some(pending) => Some(Kept::OnDisk(files.keep(&items, &pending.matches()?).map_err(failed)?)),
@@ -256,11 +258,11 @@ fn run_part<'i>(
     attempt: &Agreed,
     items: &'i Items,
     channel: &mut Connection,
-    threads: usize,
+    workers: Workers,
     progress: &'i PartProgress<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<Played<'i>, SessionError> {
-    let pending = attempt.run(items, channel, threads, progress, None, rng)?;
+    let pending = attempt.run(items, channel, workers, progress, None, rng)?;
     let (pending, count) =
         attempt.confirm_counted(pending, channel, &|| progress.enter(RunPhase::Confirm))?;
     let receipt = receipt(attempt, &channel.digests(), count);

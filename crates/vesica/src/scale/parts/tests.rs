@@ -8,6 +8,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand_core::CryptoRng;
 use vesica_channel::{CancelToken, Channel, ChannelError};
+use vesica_crypto::device::Device;
 use vesica_encode::items::Split;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, Matches, OnDuplicates, Width};
 use vesica_net::{Connection, NetError, NetEvent, Options, PartCall, memory};
@@ -130,7 +131,8 @@ fn side_of_any(
     let cancel = CancelToken::new();
     let reporter = Reporter::new(role, settings, &cancel, &|_| ());
     let options = Options { cancel: cancel.clone(), ..Options::default() };
-    let play_options = PlayOptions { threads: 1, lanes, options, reporter: &reporter };
+    let play_options =
+        PlayOptions { threads: 1, device: Device::default(), lanes, options, reporter: &reporter };
     let terms = Terms::new(role, settings, &["raw".to_owned()]);
     let agreed = session::agree(&mut run, &terms, settings.wanted(), items.len(), None);
     let result = agreed.and_then(|agreed| play(&agreed, items, run, links, &play_options));

@@ -66,6 +66,15 @@ pub static OPTIONS: &[RunOption] = &[
         help: "Threads to keep busy; 0 is all cores [default: all cores]",
     },
     RunOption {
+        name: "device",
+        class: Class::Own,
+        reads: Reads::Device,
+        usual: Some("auto"),
+        set: |settings, text| put(&mut settings.device, text.parse()),
+        help: "Where products of a group are computed: on the cores (cpu), or on a card of NVIDIA (cuda:0 is the first), in a build \
+               with cards; auto takes a card where the set is large enough",
+    },
+    RunOption {
         name: "memory",
         class: Class::Own,
         reads: Reads::Size,

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
+use vesica_crypto::device::Device;
 use vesica_encode::items::{Encoding, Items, ItemsBuilder, ItemsError, OnDuplicates, Width};
 use vesica_net::{Connection, NetError, Options, RetryReason};
 use vesica_protocols::{Error as ProtocolError, Learns, Phase, Role, encoding_for};
@@ -152,8 +153,13 @@ impl Task {
         let reporter = Reporter::new(agreed.role(), &settings, cancel, &|_| ());
         let progress = PartProgress::new(&reporter);
         let options = Options { silence: ticket.silence, cancel: cancel.clone() };
-        let play_options =
-            PlayOptions { threads: settings.threads(), lanes: 1, options, reporter: &reporter };
+        let play_options = PlayOptions {
+            threads: settings.threads(),
+            device: Device::default(),
+            lanes: 1,
+            options,
+            reporter: &reporter,
+        };
         let missing = [part];
         let (play_options, progress, missing) = (&play_options, &progress, &missing[..]);
         let (round, threads, seed) = (ticket.round, play_options.threads, Seed::draw(rng));

@@ -114,7 +114,8 @@ fn an_attempt_may_have_shown_something_once_the_partner_has_said_more_than_a_hea
         let partitioned = PartitionedRun { agreed: &agreed, set: PartSet::Elsewhere, job };
         let reporter = Reporter::new(role, &settings, &cancel, &|_| ());
         let (progress, options) = (PartProgress::new(&reporter), Options::default());
-        let play_options = PlayOptions { threads: 1, lanes: 1, options, reporter: &reporter };
+        let play_options =
+            PlayOptions { threads: 1, device: Device::default(), lanes: 1, options, reporter: &reporter };
         let (seed, missing) = (Seed::draw(&mut StdRng::seed_from_u64(1)), &[0, 1][..]);
         let (partitioned, play_options, progress) = (&partitioned, &play_options, &progress);
         let table =

@@ -75,7 +75,8 @@ fn changing(
     let set = KeySet::from(&items).split(&chosen.agreed, &chosen.job.items_key, rng)?;
     let other = PartitionedRun { agreed: &chosen.agreed, set, job: chosen.job.clone() };
     let reporter = Reporter::new(role, settings, &cancel, &|_| ());
-    let play_options = PlayOptions { threads: 1, lanes: 1, options, reporter: &reporter };
+    let play_options =
+        PlayOptions { threads: 1, device: Device::default(), lanes: 1, options, reporter: &reporter };
     let progress = PartProgress::new(&reporter);
     let mut run = RunConnection::begin(channel, links.as_mut(), &partitioned, &play_options, rng)?;
     let mut ledger = Ledger::new(partitioned.count(), 4);
