@@ -126,6 +126,9 @@ class PublishOptions(TypedDict, total=False):
 
     threads: int | None
     """Threads to keep busy; 0 is all cores [default: all cores]."""
+    device: str
+    """Where products of a group are computed: on the cores (cpu), or on a card of NVIDIA (cuda:0 is the first), in a
+    build with cards; auto takes a card where the set is large enough [default: auto]."""
     memory: int | str | None
     """Memory that this program may use, such as 512M or 4G, or half of the free memory (auto): what does not fit goes
     to disk, and a run that may take more is refused [default: 90 % of the free memory, and nothing goes to disk]; a
