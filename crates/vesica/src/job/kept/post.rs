@@ -93,17 +93,17 @@ pub(super) enum Answer {
     Refused { reason: u8, left: u64, renews: u64 },
 }
 
-/// The queries of these receivers for this sender and set that have no answer. What is none of them is told of.
+/// Takes the queries of these receivers for this sender and set that have no answer, one after the other. What is none of
+/// them is told of.
 pub(super) fn requests(
     post: &PostBox<'_>,
     allowed: &[PublicKey],
     (sender, public_key): (PublicKey, [u8; 32]),
     most_keys: u32,
-    mut other: impl FnMut(String),
-) -> Result<Vec<Request>, Error> {
+    (mut each, mut other): (impl FnMut(Request) -> Result<(), Error>, impl FnMut(String)),
+) -> Result<(), Error> {
     let most = (HEAD + 4) as u64 + 32 * u64::from(most_keys);
     let names = post.names()?;
-    let mut requests = Vec::new();
     for name in names.iter().filter(|name| name.ends_with(".request") && !name.starts_with('.')) {
         if names.binary_search(&name.replace(".request", ".answer")).is_ok() {
             continue;
@@ -118,11 +118,11 @@ pub(super) fn requests(
             Some(request) if !allowed.contains(&request.head.receiver) => {
                 other(format!("{name}: its receiver {} is not allowed", request.head.receiver.short()));
             }
-            Some(request) if request.head.name("request") == *name => requests.push(request),
+            Some(request) if request.head.name("request") == *name => each(request)?,
             _ => other(format!("{name}: it is no query, or it was changed, or it has too many keys")),
         }
     }
-    Ok(requests)
+    Ok(())
 }
 
 /// Posts an answer.

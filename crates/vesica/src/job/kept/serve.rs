@@ -20,7 +20,7 @@ use vesica_protocols::Error as ProtocolError;
 use vesica_protocols::public_key::voprf::{Evaluation, SecretKey};
 use vesica_text::text;
 
-use super::post::{self, Answer};
+use super::post::{self, Answer, Request};
 use super::wire::{
     ANSWERED, FAILED, OVER_BUDGET, RECEIVER_HELLO, ReceiverHello, SERVER, ServerHello, TOO_MANY, Want,
     recv_elements, recv_u32, refuse,
@@ -433,38 +433,37 @@ impl<'a> Hall<'a> {
         let epoch = &chain.head().epoch;
         let of = (*self.job.identity.public_key(), epoch.public_key);
         let other = |message| self.queue.put(ServeNotice::Trouble { message });
-        for request in post::requests(post, &self.job.allow, of, epoch.most_keys_a_query, other)? {
-            self.stop.check().map_err(|error| Error::channel(RunPhase::Lookup, &error))?;
-            let (receiver, began) = (request.head.receiver, Instant::now());
-            let answered = self.evaluate(receiver, &request.blinded, rng);
-            let (keys, mut again) = (request.blinded.len() as u64, 0);
-            let answer = match answered {
-                Ok((evaluations, charged_before)) => {
-                    again = charged_before;
-                    Answer::Evaluated(evaluations)
-                }
-                Err(Unanswered::Over { left, renews }) => {
-                    Answer::Refused { reason: OVER_BUDGET, left, renews }
-                }
-                Err(Unanswered::Misbehaved) => {
-                    let why = "it sent what is no blinded key";
-                    self.queue.put(ServeNotice::Refused { key: receiver.short(), why });
-                    Answer::Refused { reason: FAILED, left: 0, renews: 0 }
-                }
-                // The ledger: nothing more can be answered.
-                Err(Unanswered::Failed) => return Ok(()),
-            };
-            post::answer(post, &request, &answer, &self.job.identity)?;
-            self.queue.put(match answer {
-                Answer::Evaluated(_) => {
-                    let seconds = began.elapsed().as_secs_f64();
-                    ServeNotice::Answered { key: receiver.short(), keys, again, seconds }
-                }
-                Answer::Refused { .. } => {
-                    ServeNotice::Refused { key: receiver.short(), why: "it is over its budget, or no query" }
-                }
-            });
-        }
+        let each = |request: Request| self.answer_by_post(post, &request, rng);
+        post::requests(post, &self.job.allow, of, epoch.most_keys_a_query, (each, other))
+    }
+
+    fn answer_by_post(
+        &self,
+        post: &PostBox<'_>,
+        request: &Request,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), Error> {
+        self.stop.check().map_err(|error| Error::channel(RunPhase::Post, &error))?;
+        let (receiver, began) = (request.head.receiver, Instant::now());
+        let key = receiver.short();
+        let (answer, notice) = match self.evaluate(receiver, &request.blinded, rng) {
+            Ok((evaluations, again)) => {
+                let (keys, seconds) = (request.blinded.len() as u64, began.elapsed().as_secs_f64());
+                (Answer::Evaluated(evaluations), ServeNotice::Answered { key, keys, again, seconds })
+            }
+            Err(Unanswered::Over { left, renews }) => {
+                let why = "it is over its budget";
+                (Answer::Refused { reason: OVER_BUDGET, left, renews }, ServeNotice::Refused { key, why })
+            }
+            Err(Unanswered::Misbehaved) => {
+                let why = "it sent what is no blinded key";
+                (Answer::Refused { reason: FAILED, left: 0, renews: 0 }, ServeNotice::Refused { key, why })
+            }
+            // The ledger's error takes the place of this one: nothing more can be answered.
+            Err(Unanswered::Failed) => return Err(Error::interrupted(RunPhase::Post)),
+        };
+        post::answer(post, request, &answer, &self.job.identity)?;
+        self.queue.put(notice);
         Ok(())
     }
 
