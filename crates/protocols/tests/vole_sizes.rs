@@ -13,7 +13,11 @@ use vesica_protocols::{Learns, Parameters, Profile, Security};
 fn digests(parameters: Parameters, [receiver, sender]: [usize; 2], threads: usize) -> Digests {
     let sets = planted_for(&parameters, receiver, sender, receiver.min(sender) / 3, 8);
     let what = format!("{receiver} and {sender}, {threads} threads, {}", parameters.text());
-    let ended = run_pair(&ENTRY, &sets, Case { parameters, learns: Learns::Both, threads, seed: 3, ..Case::default() });
+    let ended = run_pair(
+        &ENTRY,
+        &sets,
+        Case { parameters, learns: Learns::Both, threads, seed: 3, ..Case::default() },
+    );
     assert_eq!(ended.sender.unwrap().unwrap().rows(), sets.sender_rows, "{what}");
     assert_eq!(ended.receiver.unwrap().rows(), sets.receiver_rows, "{what}");
     ended.digests

@@ -401,7 +401,7 @@ fn every_item_is_in_the_partitions_of_all_of_its_bins_and_nowhere_else() {
         })
         .unwrap();
         for threads in [1, 3] {
-            let run = Run { threads, context: run.context.clone(), ..run };
+            let run = Run { threads, context: run.context.clone(), device: run.device.clone(), ..run };
             let mut partition = plan.words.partition(&run, &items, |item| positions[item]).unwrap();
             let mut found = Vec::new();
             for bins in partition.regions().iter() {
