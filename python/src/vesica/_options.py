@@ -136,6 +136,8 @@ class PublishOptions(TypedDict, total=False):
     deadline: str | float | timedelta | None
     """End the run if it is not done after this time, whatever it waits for: 90s, 5m, 2h [default: no end]; a number is
     seconds."""
+    on_duplicates: Literal["all", "first", "error"]
+    """My rows with the same key: all of them match, only the first matches, or they are an error [default: all]."""
     on_null: Literal["skip", "error"]
     """My rows whose key is empty [default: skip]."""
     on_invalid: Literal["skip", "error"]
