@@ -178,7 +178,11 @@ def killed(scene, options):
     for number in range(options.receivers):
         rows = (scene.folder / f"q{number}.csv").read_text().splitlines()[1:]
         out = scene.folder / f"q{number}.out"
-        exact += out.exists() and out.read_text().splitlines()[1:] == [row for row in rows if row.startswith("user")]
+        found = out.read_text().splitlines()[1:] if out.exists() else []
+        wanted = [row for row in rows if row.startswith("user")]
+        exact += found == wanted
+        if found != wanted:
+            print(f"receiver {number}: {len(found)} rows, {len(set(wanted) - set(found))} missing, exit code {codes[number]}")
     records = (scene.folder / "ledger").stat().st_size // 92
     print(
         f"{options.receivers} receivers of {asked} keys, server killed {killed} times: {codes.count(0)} ended well, {exact} exact, "

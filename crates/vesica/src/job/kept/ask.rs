@@ -47,6 +47,7 @@ pub(super) fn ask(
         items,
         threads,
         outputs: vec![[0; 64]; items.len()],
+        answered: 0,
         next: 0,
         waiting: VecDeque::new(),
     };
@@ -139,6 +140,8 @@ struct Query<'a> {
     items: &'a Items,
     threads: usize,
     outputs: Vec<Output>,
+    /// Items that have an answer.
+    answered: usize,
     /// Items that have been blinded.
     next: usize,
     /// Batches without an answer, in their order.
@@ -154,8 +157,7 @@ struct Batch {
 impl Query<'_> {
     /// Items without an answer.
     fn left(&self) -> usize {
-        self.waiting.iter().map(|batch| batch.blinded.elements.len()).sum::<usize>() + self.items.len()
-            - self.next
+        self.items.len() - self.answered
     }
 
     fn keys(&self, first: usize, count: usize) -> Vec<&[u8]> {
@@ -172,9 +174,12 @@ impl Query<'_> {
         self.waiting.iter().try_for_each(|batch| send(batch, channel)).map_err(|error| failed(&error))?;
         loop {
             if self.waiting.len() < 2 * self.threads && self.next < self.items.len() {
+                // They wait before they are sent: where the connection breaks in between, they are sent on the next one.
+                let first = self.waiting.len();
                 let batches = self.blind(rng)?;
-                batches.iter().try_for_each(|batch| send(batch, channel)).map_err(|error| failed(&error))?;
                 self.waiting.extend(batches);
+                let mut unsent = self.waiting.iter().skip(first);
+                unsent.try_for_each(|batch| send(batch, channel)).map_err(|error| failed(&error))?;
             }
             channel.flush().map_err(|error| failed(&error))?;
             if self.waiting.len() < 2 * self.threads && self.next < self.items.len() {
@@ -239,6 +244,7 @@ impl Query<'_> {
         for outputs in outputs {
             let Some(batch) = self.waiting.pop_front() else { break };
             self.outputs[batch.first..batch.first + outputs.len()].copy_from_slice(&outputs);
+            self.answered += outputs.len();
         }
         Ok(())
     }
@@ -313,5 +319,72 @@ pub(super) fn recv_files(channel: &mut Connection) -> Result<u32, Error> {
             message: "the partner announces too many files".into(),
             remedy: "ask {the partner} for the version of its program".into(),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_channel::CancelToken;
+    use vesica_encode::items::Width;
+    use vesica_net::memory;
+    use vesica_protocols::Role;
+    use vesica_protocols::public_key::voprf::SecretKey;
+
+    use super::*;
+
+    /// Answers batches until the receiver ends, or `most` of them; then the connection breaks.
+    fn serve(mut channel: Connection, key: &SecretKey, most: usize) {
+        for _ in 0..most {
+            let count = recv_u32(&mut channel).unwrap();
+            if count == 0 {
+                drop(channel.finish(&[]));
+                return;
+            }
+            let blinded = recv_elements(&mut channel, count as usize).unwrap();
+            let Evaluation { elements, proof } =
+                key.evaluate(&blinded, &mut StdRng::seed_from_u64(3)).unwrap();
+            channel.send(&[ANSWERED]).unwrap();
+            channel.send(elements.as_flattened()).unwrap();
+            channel.send(&proof).unwrap();
+            channel.flush().unwrap();
+        }
+    }
+
+    /// A connection may break at any place: also where batches are blinded and none of them is sent.
+    #[test]
+    fn flaw_batches_that_a_broken_connection_takes_with_it() {
+        let rng = &mut StdRng::seed_from_u64(1);
+        let key = SecretKey::random(rng);
+        let names: Vec<String> = (0..9 * BATCH + 7).map(|number| format!("key {number}")).collect();
+        let items = Items::of_keys(Width::Digest256, &names).unwrap();
+        let (settings, cancel) = (Settings::default(), CancelToken::new());
+        let reporter = Reporter::new(Role::Receiver, &settings, &cancel, &|_| ());
+        // With many threads a group of batches is more than a channel gathers before it sends.
+        for threads in [1, 2, 8] {
+            let client = Client::new(*key.public_key());
+            let outputs = vec![[0; 64]; items.len()];
+            let mut query = Query {
+                client,
+                items: &items,
+                threads,
+                outputs,
+                answered: 0,
+                next: 0,
+                waiting: VecDeque::new(),
+            };
+            for most in [0, 1, 0, 3, 2, usize::MAX] {
+                let (mut here, there) = memory::pair(&cancel);
+                let left = query.left();
+                let asked = thread::scope(|scope| {
+                    scope.spawn(|| serve(there, &key, most));
+                    query.run(&mut here, &reporter, rng)
+                });
+                assert_eq!(asked.is_ok(), most == usize::MAX, "{threads} threads, {most} answers");
+                assert!(query.left() <= left && (asked.is_ok() || query.left() > 0));
+            }
+            let keys: Vec<&[u8]> = items.digests().collect();
+            assert_eq!((query.left(), query.outputs), (0, key.outputs(&keys)), "{threads} threads");
+        }
     }
 }
