@@ -123,7 +123,7 @@ fn length(bytes: &[u8]) -> [u8; 2] {
     (bytes.len() as u16).to_be_bytes()
 }
 
-/// Σ weights[i] · elements[i]: in halves, whose weights have 128 bits, each doubled.
+/// `Σ weights[i] · elements[i]`: in halves, whose weights have 128 bits, each doubled.
 fn weighted_sum(elements: &Many, weights: &[Scalar]) -> Element {
     let halves = |half: usize| -> Vec<u128> {
         let halves = weights.iter().map(|weight| G::encode_scalar(weight).as_chunks::<16>().0[half]);
