@@ -15,8 +15,8 @@ use std::thread;
 use std::time::Duration;
 
 use vesica::channel::CancelToken;
+use vesica::remove_unfinished;
 use vesica::report::Event;
-use vesica::table::remove_unfinished;
 use vesica::text::Text;
 use vesica::{Error, Kind, RunPhase, Side};
 

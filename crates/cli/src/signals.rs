@@ -20,7 +20,7 @@ use signal_hook::consts::SIGABRT;
 use signal_hook::flag;
 use vesica::Kind;
 use vesica::channel::CancelToken;
-use vesica::table::remove_unfinished;
+use vesica::remove_unfinished;
 
 use crate::screen::say;
 use crate::system::{Signals, ignore_warnings};

@@ -55,3 +55,10 @@ pub use vesica_net as net;
 pub use vesica_protocols as protocols;
 pub use vesica_table as table;
 pub use vesica_text as text;
+
+/// Deletes every unfinished output and set file of this process. A program calls it before it exits without returning to
+/// whoever writes them.
+pub fn remove_unfinished() {
+    vesica_table::remove_unfinished();
+    vesica_kept::remove_unfinished();
+}

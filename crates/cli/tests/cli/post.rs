@@ -74,7 +74,7 @@ fn start(scene: &Scene, args: &[String]) -> crate::common::Party {
 fn in_box(scene: &Scene) -> Vec<String> {
     let names = fs::read_dir(scene.path("box")).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| !name.starts_with(".vesica-unfinished-")).collect()
+    names.filter(|name| !name.starts_with(".vesica-")).collect()
 }
 
 #[test]

@@ -8,25 +8,21 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use vesica_channel::CancelToken;
+use vesica_kept::{Temporary, remove_stale};
 use vesica_net::{Identity, PublicKey};
 use vesica_store::{Folder, StoreError};
 use vesica_table::{Address, shown_path};
 use vesica_text::text;
 
 use crate::words::error::{Error, Kind, REPORT_A_BUG, RunPhase, Side};
-use crate::words::system::{UNFINISHED, shared_temporary, sync_folder};
 
 const SIGNED: &[u8] = b"vesica post-box file";
 const SIGNATURE: usize = 64;
 
 /// Bytes of a signature, behind each file.
 pub(super) const SIGNATURE_BYTES: u64 = SIGNATURE as u64;
-
-/// No file takes longer to be written.
-const LONGEST_WRITE: Duration = Duration::from_secs(3600);
 
 /// Where both sides leave files.
 pub(super) struct PostBox<'a> {
@@ -47,7 +43,7 @@ impl<'a> PostBox<'a> {
         let place = match address {
             Some(address) => Place::Store(Folder::at(&address).map_err(|error| failed(error.to_string()))?),
             None if path.is_dir() => {
-                remove_unfinished(path);
+                remove_stale(path);
                 Place::Folder(path.to_owned())
             }
             None => return Err(failed("there is no such folder".into())),
@@ -136,13 +132,11 @@ impl<'a> PostBox<'a> {
             Place::Folder(folder) => {
                 let path = folder.join(name);
                 let write = || {
-                    let mut file = shared_temporary(folder)?;
+                    let mut file = Temporary::beside(&path)?;
                     file.write_all(&bytes)?;
-                    file.as_file().sync_all()?;
-                    match file.persist_noclobber(&path) {
-                        Ok(_) => sync_folder(&path).map(|()| true),
-                        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-                        Err(error) => Err(error.error),
+                    match file.put(&path) {
+                        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+                        put => put.map(|()| true),
                     }
                 };
                 write().map_err(|error| self.failed(&error.to_string()))
@@ -161,21 +155,6 @@ impl<'a> PostBox<'a> {
                 Place::Store(folder) => drop(folder.remove(name, &mut self.stop())),
             }
         }
-    }
-}
-
-/// Removes what processes left unfinished that were killed.
-fn remove_unfinished(folder: &Path) {
-    let is_old = |entry: &fs::DirEntry| {
-        let age =
-            entry.metadata().and_then(|about| about.modified()).ok().and_then(|time| time.elapsed().ok());
-        age.is_some_and(|age| age > LONGEST_WRITE)
-    };
-    let unfinished =
-        |entry: &fs::DirEntry| entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes());
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| unfinished(entry) && is_old(entry)) {
-        drop(fs::remove_file(entry.path()));
     }
 }
 

@@ -1,9 +1,7 @@
 //! What operating systems do each in its own way, for a run.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
-
-use tempfile::NamedTempFile;
 
 #[cfg(unix)]
 mod unix;
@@ -20,18 +18,6 @@ pub(crate) use windows::{
     NO_CONFIG_FOLDER, address_space, config_folder, cpu_seconds, exhausted, is_same_file,
     open_without_waiting, sync_folder,
 };
-
-/// What the names of files begin with that are not finished.
-pub(crate) const UNFINISHED: &str = ".vesica-unfinished-";
-
-/// A temporary file in a folder, for a file that others than its owner may read, as the folder and the process's mask have it.
-pub(crate) fn shared_temporary(folder: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(UNFINISHED);
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
-}
 
 /// The text of a file of at most so many bytes. A pipe is not waited for.
 pub(crate) fn read_small(path: &str, most: u64) -> Result<String, String> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rand_core::CryptoRng;
 use vesica_channel::{CancelToken, Channel};
 use vesica_encode::items::Items;
-use vesica_kept::{Chain, Found, cut, open_label};
+use vesica_kept::{Chain, Found, Temporary, cut, open_label, remove_stale};
 use vesica_net::{Identity, PublicKey};
 use vesica_protocols::Role;
 use vesica_protocols::public_key::voprf::{Client, Output};
@@ -24,10 +24,9 @@ use crate::session::card::Opening;
 use crate::session::partner::Partner;
 use crate::session::reporter::Reporter;
 use crate::words::ended::{Ended, RunResult};
-use crate::words::error::{Error, Kind, RunPhase, Side};
+use crate::words::error::{Error, Kind, REPORT_A_BUG, RunPhase, Side};
 use crate::words::report::KeptReport;
 use crate::words::settings::Settings;
-use crate::words::system::shared_temporary;
 use crate::words::tables::TableArgs;
 
 /// The options of the list that a look-up takes: those about a table, and about the sender.
@@ -147,14 +146,16 @@ impl LookupJob {
             );
             return Err(Error::usage(message, "ask for fewer keys at a time"));
         }
-        let outputs = match (sender, &posted) {
-            (Sender::Served(partner), _) => ask(partner, &chain, &items, settings, reporter, rng)?,
-            (_, Some((posted, state))) => {
+        let outputs = match (&posted, sender) {
+            (Some((posted, state)), _) => {
                 reporter.enter(RunPhase::Post, 0);
                 let client = Client::new(public_key(&chain)?);
                 posted.ask(state, &client, chain.head().epoch.public_key, &items)?
             }
-            (Sender::Post { .. }, None) => Vec::new(),
+            (None, Sender::Served(partner)) => ask(partner, &chain, &items, settings, reporter, rng)?,
+            (None, Sender::Post { .. }) => {
+                return Err(Error::usage("a query by post has no state", REPORT_A_BUG));
+            }
         };
         let found = found(&chain, &items, &outputs)?;
         reporter.found(&found, true);
@@ -249,7 +250,8 @@ fn found(chain: &Chain, items: &Items, outputs: &[Output]) -> Result<RunResult, 
     of_row.sort_unstable();
     let of_row = of_row.into_iter().map(|(_, block)| block).collect();
     let payload = PayloadRows::new(epoch.columns.clone(), width, blocks, of_row);
-    Ok(RunResult { matches: Some(matches), payload, ..RunResult::default() })
+    let payload = payload.ok_or_else(|| Error::usage("labels are no whole blocks", REPORT_A_BUG))?;
+    Ok(RunResult { matches: Some(matches), payload: Some(payload), ..RunResult::default() })
 }
 
 /// Fetches the files that are newer than those in the folder.
@@ -278,6 +280,7 @@ fn fetch_into(
         )
     };
     fs::create_dir_all(folder).map_err(unwritten)?;
+    remove_stale(folder);
     // A folder without files is as good as one that is yet to be.
     let has_files = fs::read_dir(folder)
         .map_err(unwritten)?
@@ -294,7 +297,7 @@ fn fetch_into(
     let most = settings.limits.max_peer_rows.saturating_mul(MOST_BYTES_A_KEY).saturating_add(1 << 20);
     for _ in 0..files {
         // Under a name of its own until it is whole and signed.
-        let mut file = shared_temporary(folder).map_err(unwritten)?;
+        let mut file = Temporary::beside(&folder.join("fetched")).map_err(unwritten)?;
         let mut left = recv_u64(&mut channel).map_err(broken)?;
         if left > most {
             return Err(too_long(left));
@@ -309,9 +312,9 @@ fn fetch_into(
                 return Err(Error::interrupted(RunPhase::Fetch));
             }
         }
-        file.as_file().sync_all().map_err(unwritten)?;
+        file.flush().map_err(unwritten)?;
         let name = name_of(file.path(), sender)?;
-        file.persist(folder.join(&name)).map_err(|error| unwritten(error.error))?;
+        file.put(&folder.join(&name)).map_err(unwritten)?;
         reporter.notice(format!("fetched {name}"));
     }
     let _ = channel.finish(&[]);

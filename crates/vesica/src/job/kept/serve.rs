@@ -18,7 +18,6 @@ use vesica_kept::{Chain, Charge, Ledger};
 use vesica_net::{Address, Connection, Identity, NetEvent, Options, PublicKey, serve_peers};
 use vesica_protocols::Error as ProtocolError;
 use vesica_protocols::public_key::voprf::{Evaluation, SecretKey};
-use vesica_text::text;
 
 use super::post::{self, Answer, Request};
 use super::wire::{
@@ -699,9 +698,4 @@ impl Drop for Permit<'_> {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         self.0.1.notify_one();
     }
-}
-
-/// For an address that is none.
-pub fn no_address() -> Error {
-    Error::usage(text!("no address"), "give `[listen]`, or `[via]` and `[via-key]`")
 }
