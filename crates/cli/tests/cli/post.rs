@@ -250,3 +250,36 @@ fn whoever_is_killed_at_any_moment_loses_nothing() {
         thread::sleep(Duration::from_millis(1));
     }
 }
+
+/// Whoever can write into the box can bring files of an earlier run back. They are signed, and of the same two parties.
+#[test]
+fn files_of_an_earlier_run_are_refused() {
+    let (scene, join) = scene();
+    let [send, receive] = ["send", "receive"].map(|side| of_dh(&scene, side, &[]));
+    let names = || {
+        let of = |ending: &str| in_box(&scene).into_iter().find(|name| name.ends_with(ending)).unwrap();
+        [".query", ".reply"].map(of)
+    };
+    // The first run, of which the files are kept.
+    for args in [&send, &receive, &send] {
+        run(&scene, args);
+    }
+    let old =
+        names().map(|name| (scene.path("box").join(&name), fs::read(scene.path("box").join(&name)).unwrap()));
+    run(&scene, &receive).expect(0, &[]);
+    fs::remove_file(scene.path("out.csv")).unwrap();
+    let [(query, old_query), (reply, old_reply)] = old;
+    // The second: the old query is for another offer, and the old reply is for another query.
+    run(&scene, &send).expect(75, &[]);
+    fs::write(&query, old_query).unwrap();
+    run(&scene, &send).expect(76, &["is not what the partner writes there for this run"]);
+    fs::remove_file(&query).unwrap();
+    run(&scene, &receive).expect(75, &[]);
+    fs::write(&reply, old_reply).unwrap();
+    run(&scene, &receive).expect(76, &["is not what the partner writes there for this run"]);
+    assert!(!scene.exists("out.csv"));
+    fs::remove_file(&reply).unwrap();
+    run(&scene, &send).expect(0, &[]);
+    run(&scene, &receive).expect(0, &[]);
+    assert_eq!(scene.read("out.csv"), join);
+}
