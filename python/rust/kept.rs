@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use vesica::job::kept::lookup::{LookupJob, Sender};
 use vesica::job::kept::publish::{Change, PublishJob, most_keys};
-use vesica::job::kept::serve::{Place, ServeJob, ServeNotice, ServeOptions};
+use vesica::job::kept::serve::{self, Place, ServeJob, ServeNotice, ServeOptions};
 use vesica::partner::{self, AddressOptions};
-use vesica::settings::{Settings, count};
+use vesica::settings::Settings;
 use vesica::{Error, RunPhase, caught, channel, randomness};
 
 use crate::errors::raise;
@@ -185,7 +185,7 @@ impl Service<'_> {
             via_keys: &via_keys,
             run: None,
         };
-        let most_a_day = self.max_keys_per_day.as_deref().map(count).transpose();
+        let most_a_day = self.max_keys_per_day.as_deref().map(serve::most_a_day).transpose();
         ServeJob::new(ServeOptions {
             place: match &self.post {
                 Some(post) => Place::Post(post.clone()),

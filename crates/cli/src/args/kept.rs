@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args};
 use vesica::job::kept::{lookup, publish, serve};
 use vesica::options::RunOption;
-use vesica::settings::{Settings, count};
+use vesica::settings::Settings;
 use vesica::table::{KeySpec, MatchRule, MatchRules};
 
 use super::options::{Chosen, Takes};
@@ -152,7 +152,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: PathBuf,
     /// The most keys that each receiver may ask for in a day (UTC): a number, 1M, or 2^N [default: any number]
-    #[arg(long, value_name = "N", value_parser = count)]
+    #[arg(long, value_name = "N", value_parser = serve::most_a_day)]
     pub(crate) max_keys_per_day: Option<u64>,
     /// Wait for receivers at this address: HOST:PORT, or :PORT for all IPv4 addresses of this machine ([::]:PORT for IPv6)
     #[arg(long, value_name = "ADDR", help_heading = "The receivers")]

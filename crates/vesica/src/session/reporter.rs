@@ -1,6 +1,7 @@
 //! Keeps the report of a run while it goes on, and sends the caller its events.
 
 mod helped;
+mod kept;
 mod parts;
 
 use std::collections::BTreeMap;
@@ -27,8 +28,7 @@ use crate::words::error::{Error, RunPhase};
 use crate::words::memory::Bytes as Amount;
 use crate::words::parts::Parts;
 use crate::words::report::{
-    self, Bytes, Event, InputReport, KeptReport, Keys, MatchCounts, OnEvent, PhaseLog, Report, Transcript,
-    Versions,
+    self, Bytes, Event, InputReport, Keys, MatchCounts, OnEvent, PhaseLog, Report, Transcript, Versions,
 };
 use crate::words::resources;
 use crate::words::results::{Answer, ResultReport};
@@ -466,16 +466,6 @@ impl<'a> Reporter<'a> {
     /// The run failed, and the kept base OTs that it used were removed.
     pub(crate) fn forgot_base_ots(&self) {
         self.notice("the kept base OTs were removed, since the run failed; the next run makes new ones");
-    }
-
-    /// The protocol is this one, whatever the partner says.
-    pub(crate) fn of_protocol(&self, name: &'static str) {
-        self.state().report.protocol = Some(name);
-    }
-
-    /// The kept set of the job.
-    pub(crate) fn kept(&self, kept: KeptReport) {
-        self.state().report.kept = Some(kept);
     }
 
     /// Both sides have confirmed the run.

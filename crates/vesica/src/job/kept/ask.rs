@@ -58,6 +58,9 @@ pub(super) fn ask(
         let hello = ReceiverHello { want, digest: *chain.digest(), keys: query.left() as u32 };
         let asked = meet(partner, &hello, settings, reporter, rng).and_then(|(mut channel, server)| {
             check(&server, chain, items.len())?;
+            if let Want::Query = want {
+                tell(&server, chain, reporter);
+            }
             reporter.enter(RunPhase::Lookup, items.len() as u64);
             reporter.advance((items.len() - before) as u64);
             query.run(&mut channel, reporter, rng)
@@ -127,6 +130,21 @@ fn check(server: &ServerHello, chain: &Chain, keys: usize) -> Result<(), Error> 
         return Err(refused(message, "ask for fewer keys at a time"));
     }
     Ok(())
+}
+
+/// Says what the sender's hello has that a person may want to know.
+fn tell(server: &ServerHello, chain: &Chain, reporter: &Reporter<'_>) {
+    let here = chain.head().epoch.number;
+    if server.epoch > here {
+        reporter.notice(text!(
+            "the sender's set is at epoch {}, and the one here at {}: `[fetch]` gets the newer files",
+            server.epoch,
+            here
+        ));
+    }
+    if server.most_a_day > 0 {
+        reporter.notice(format!("the sender answers up to {} keys a day", server.most_a_day));
+    }
 }
 
 /// A broken connection, or the like.

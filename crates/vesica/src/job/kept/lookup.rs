@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rand_core::CryptoRng;
 use vesica_channel::{CancelToken, Channel};
 use vesica_encode::items::Items;
-use vesica_kept::{Chain, Found, Temporary, cut, open_label, remove_stale};
+use vesica_kept::{Chain, Epoch, Found, Temporary, cut, open_label, remove_stale};
 use vesica_net::{Identity, PublicKey};
 use vesica_protocols::Role;
 use vesica_protocols::public_key::voprf::{Client, Output};
@@ -100,14 +100,7 @@ impl LookupJob {
         }
         let chain = open_chain(&set, key)?;
         let epoch = &chain.head().epoch;
-        let agreed = table.keys.agreed();
-        if epoch.terms != agreed {
-            let message =
-                text!("the set's keys are by {}, and this table's by {}", epoch.terms.clone(), agreed);
-            let remedy =
-                "give as many `[key COLUMN:RULE]`, or `[match]`, with the set's rules in their order";
-            return Err(Error::usage(message, remedy));
-        }
+        check_rules(epoch, &table.keys.agreed())?;
         let TableArgs { input, keys, dialect, output, .. } = table;
         let keys = keys.with_variants().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
         reporter.enter(RunPhase::Read, 0);
@@ -138,14 +131,7 @@ impl LookupJob {
                 return Err(Error::usage("a look-up has its keys in memory", "leave out `[memory]`"));
             }
         };
-        if items.len() > epoch.most_keys_a_query as usize {
-            let message = text!(
-                "the table has {} keys, and the set takes {} in a query",
-                items.len(),
-                epoch.most_keys_a_query
-            );
-            return Err(Error::usage(message, "ask for fewer keys at a time"));
-        }
+        check_size(epoch, items.len())?;
         let outputs = match (&posted, sender) {
             (Some((posted, state)), _) => {
                 reporter.enter(RunPhase::Post, 0);
@@ -165,6 +151,27 @@ impl LookupJob {
         posted.iter().for_each(|(posted, state)| posted.done(state));
         Ok(delivered)
     }
+}
+
+/// Refuses a table whose keys are made by other rules than the set's.
+fn check_rules(epoch: &Epoch, agreed: &str) -> Result<(), Error> {
+    if epoch.terms == agreed {
+        return Ok(());
+    }
+    let message =
+        text!("the set's keys are by {}, and this table's by {}", epoch.terms.clone(), agreed.to_owned());
+    let remedy = "give as many `[key COLUMN:RULE]`, or `[match]`, with the set's rules in their order";
+    Err(Error::usage(message, remedy))
+}
+
+/// Refuses a query of more keys than the width of the set's values is for.
+fn check_size(epoch: &Epoch, keys: usize) -> Result<(), Error> {
+    let most = epoch.most_keys_a_query;
+    if keys <= most as usize {
+        return Ok(());
+    }
+    let message = text!("the table has {} keys, and the set takes {} in a query", keys, most);
+    Err(Error::usage(message, "ask for fewer keys at a time"))
 }
 
 /// How the sender is asked.

@@ -6,18 +6,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
 use vesica_crypto::device::Device;
-use vesica_encode::items::Items;
 use vesica_kept::{
-    Chain, Epoch, Found, KeptError, Kind as FileKind, LABEL_TAG, SetFile, SetWriter, cut, open_label,
-    seal_label, width,
+    Chain, Epoch, KeptError, Kind as FileKind, LABEL_TAG, SetFile, SetWriter, seal_label, width,
 };
 use vesica_net::Identity;
-use vesica_protocols::public_key::voprf::{Output, SecretKey};
-use vesica_protocols::{Payloads, Role};
+use vesica_protocols::Role;
+use vesica_protocols::public_key::voprf::SecretKey;
 use vesica_table::{Dialect, Format, MatchRules, shown_path};
 use vesica_text::text;
 
-use super::values::{DUMMY, Maker, Values, no_label};
+mod changes;
+
+use changes::{Labels, Lists, changes, compacted, since, wanted};
+
+use super::values::{DUMMY, Maker, no_label};
 use super::{open_chain, report_of, secret, signed_by};
 use crate::job::{self, OnEvent, Set};
 use crate::session::card::{Opening, tell_failure};
@@ -25,7 +27,6 @@ use crate::session::reporter::Reporter;
 use crate::words::ended::{Ended, RunResult};
 use crate::words::error::{Error, REPORT_A_BUG, RunPhase};
 use crate::words::report::KeptReport;
-use crate::words::results::Attachments;
 use crate::words::settings::{Settings, count};
 use crate::words::tables::{Destination, Source};
 
@@ -94,23 +95,6 @@ pub struct PublishJob {
     pub settings: Settings,
 }
 
-/// What is to be written: values that come and that go.
-struct Lists {
-    kind: FileKind,
-    /// With their items, ascending.
-    added: Values,
-    added_count: u64,
-    removed: Vec<u128>,
-    /// In the set afterwards.
-    keys: u64,
-}
-
-/// What labels are made of: the payloads and the outputs of items.
-struct Labels {
-    payloads: Payloads,
-    outputs: Vec<Output>,
-}
-
 impl PublishJob {
     /// Makes the file.
     pub fn run(self, cancel: &CancelToken, rng: &mut dyn CryptoRng, on_event: OnEvent<'_>) -> Ended {
@@ -164,33 +148,8 @@ impl PublishJob {
         let (threads, device) = (settings.threads(), Device::default());
         let mut maker = Maker { secret: &key, width: 0, threads, device, reporter };
         maker.width = before.map_or(0, |chain| u32::from(chain.head().epoch.width));
-        let mut read =
-            |source, settings: &Settings| read(source, &keys, &dialect, (settings, &card), reporter, rng);
-        let (lists, labels) = match (change, before) {
-            (Change::Table(source), before) => {
-                let set = read(source, settings)?;
-                maker.device = card.wait(reporter)?;
-                if before.is_none() {
-                    maker.width = width_of(set.len() as u64, settings, most_keys)?;
-                }
-                let wanted = wanted(&maker, set, before, settings)?;
-                match before {
-                    Some(chain) => since(&maker, chain, wanted, &usual)?,
-                    None => wanted.whole(),
-                }
-            }
-            (Change::Lists { added, removed }, Some(chain)) => {
-                let added = added.map(|source| read(source, settings)).transpose()?;
-                // Keys that go need no labels.
-                let mut unlabelled = settings.clone();
-                unlabelled.result.payload.clear();
-                let removed = removed.map(|source| read(source, &unlabelled)).transpose()?;
-                maker.device = card.wait(reporter)?;
-                changes(&maker, chain, (added, removed), settings)?
-            }
-            (Change::Compact, Some(chain)) => (compacted(&maker, chain)?, None),
-            (Change::Lists { .. } | Change::Compact, None) => return Err(no_previous()),
-        };
+        let tables = Tables { keys: &keys, dialect: &dialect, settings, card: &card };
+        let (lists, labels) = lists(change, before, &mut maker, &tables, &usual, rng)?;
         tell_failure(&maker.device, reporter);
         let number = chain.as_ref().map_or(0, |chain| chain.head().epoch.number);
         let epoch = Epoch {
@@ -217,6 +176,16 @@ impl PublishJob {
             self.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
         }
         settings.check()?;
+        if self.output.extension().is_none_or(|ending| ending != "vset") {
+            let message = text!(
+                "`[output]`: the name of a set file ends in .vset, and not as {}",
+                shown_path(&self.output)
+            );
+            return Err(Error::usage(
+                message,
+                "give the name the ending `.vset`: a folder stands for its files of that ending",
+            ));
+        }
         if self.output.exists() {
             let message = text!("`[output]`: {} exists already", shown_path(&self.output));
             return Err(Error::usage(message, "name a new file: each epoch has its own"));
@@ -341,245 +310,73 @@ fn failed(error: KeptError) -> Error {
     Error::kept(RunPhase::Publish, &error)
 }
 
-/// The keys of a table.
-fn read(
-    source: Source,
-    keys: &MatchRules,
-    dialect: &Dialect,
-    (settings, card): (&Settings, &Opening),
-    reporter: &Reporter<'_>,
-    rng: &mut dyn CryptoRng,
-) -> Result<Set, Error> {
-    reporter.enter(RunPhase::Read, 0);
-    let path = source.path().cloned();
-    let input = job::open(source, dialect.clone(), (&Destination::RowNumbers, None, false), reporter)?;
-    let budget =
-        settings.memory.filter(|_| settings.result.payload.is_empty()).map(|budget| budget.of_party());
-    let unpadded = Settings { pad_to: None, ..settings.clone() };
-    let budget = budget.filter(|_| !matches!(input.format(), Format::Csv(_)) || path.is_some());
-    let read = job::read(
-        (input, path.as_deref()),
-        keys.clone(),
-        (Role::Sender, &unpadded, budget),
-        card,
-        reporter,
-        rng,
-    )?;
-    Ok(read.1)
+/// How tables are read.
+struct Tables<'a> {
+    keys: &'a MatchRules,
+    dialect: &'a Dialect,
+    settings: &'a Settings,
+    card: &'a Opening,
 }
 
-/// The values that a set is to have, and what its labels are made of.
-struct Wanted {
-    values: Values,
-    count: u64,
-    labels: Option<Labels>,
-}
-
-impl Wanted {
-    fn whole(self) -> (Lists, Option<Labels>) {
-        let Wanted { values, count, labels } = self;
-        let kind = FileKind::Whole;
-        (Lists { kind, added: values, added_count: count, removed: Vec::new(), keys: count }, labels)
-    }
-}
-
-/// The values of a table's keys, and dummies.
-fn wanted(maker: &Maker<'_>, set: Set, before: Option<&Chain>, settings: &Settings) -> Result<Wanted, Error> {
-    let keys = set.len() as u64;
-    let dummies = match (settings.pad_to, before) {
-        (Some(_), _) => job::padded_size(keys as usize, settings)? as u64 - keys,
-        // A set keeps its dummies, lest it show which they are.
-        (None, Some(chain)) => dummies_in(maker, chain)?,
-        (None, None) => 0,
-    };
-    let dummy = |number| maker.dummy(number);
-    match set {
-        Set::OnDisk(set) => {
-            let (values, count) = maker.on_disk(&set.keys, (0..dummies).map(dummy))?;
-            Ok(Wanted { values, count, labels: None })
-        }
-        Set::InMemory(items, Attachments::Payloads(payloads)) => {
-            let outputs = outputs(maker, &items)?;
-            let of_item = |(item, output): (usize, &Output)| (cut(output, maker.width), item as u32);
-            let mut values: Vec<(u128, u32)> = outputs.iter().enumerate().map(of_item).collect();
-            values.extend((0..dummies).map(|number| (dummy(number), DUMMY)));
-            values.sort_unstable();
-            values.dedup_by_key(|(value, _)| *value);
-            let count = values.len() as u64;
-            Ok(Wanted { values: Values::Labelled(values), count, labels: Some(Labels { payloads, outputs }) })
-        }
-        Set::InMemory(items, _) => {
-            let mut values = maker.each_item(&items, |output| cut(&output, maker.width))?;
-            values.extend((0..dummies).map(dummy));
-            values.sort_unstable();
-            values.dedup();
-            Ok(Wanted { count: values.len() as u64, values: Values::Plain(values), labels: None })
-        }
-    }
-}
-
-/// The uncut outputs of items.
-fn outputs(maker: &Maker<'_>, items: &Items) -> Result<Vec<Output>, Error> {
-    #[derive(Clone, Copy)]
-    struct Uncut(Output);
-    impl Default for Uncut {
-        fn default() -> Self {
-            Uncut([0; 64])
-        }
-    }
-    let made = maker.each_item(items, Uncut)?;
-    Ok(made.into_iter().map(|Uncut(output)| output).collect())
-}
-
-/// How many dummies a chain has: they are those with the lowest numbers.
-fn dummies_in(maker: &Maker<'_>, chain: &Chain) -> Result<u64, Error> {
-    let mut known = 0;
-    loop {
-        let values: Vec<u128> = (known..known + 1024).map(|number| maker.dummy(number)).collect();
-        let found = chain.find(&values).map_err(failed)?;
-        let present = found.iter().take_while(|found| **found != Found::Absent).count() as u64;
-        known += present;
-        if present < 1024 {
-            return Ok(known);
-        }
-    }
-}
-
-/// What has changed since a chain.
-fn since(
-    maker: &Maker<'_>,
-    chain: &Chain,
-    wanted: Wanted,
+/// What the file is to hold. The card of `maker` is waited for once the tables are read.
+fn lists(
+    change: Change,
+    before: Option<&Chain>,
+    maker: &mut Maker<'_>,
+    tables: &Tables<'_>,
     usual: &Epoch,
+    rng: &mut dyn CryptoRng,
 ) -> Result<(Lists, Option<Labels>), Error> {
-    let (mut added, mut removed) = (Vec::new(), Vec::new());
-    let mut old = chain.values().peekable();
-    let labels = wanted.labels.as_ref();
-    wanted.values.each(&mut |value, item| {
-        while let Some(before) =
-            old.next_if(|before| before.as_ref().map_or(true, |before| before.value < value))
-        {
-            removed.push(before.map_err(failed)?.value);
-        }
-        match old.next_if(|before| before.as_ref().is_ok_and(|before| before.value == value)) {
-            Some(before) => {
-                let before = before.map_err(failed)?;
-                let stays =
-                    labels.is_none_or(|labels| labels.are_in(&before.label, item, before.epoch, usual));
-                if !stays {
-                    added.push((value, item));
-                }
+    let (settings, reporter) = (tables.settings, maker.reporter);
+    match (change, before) {
+        (Change::Table(source), before) => {
+            let set = tables.read(source, settings, reporter, rng)?;
+            maker.device = tables.card.wait(reporter)?;
+            if before.is_none() {
+                maker.width = width_of(set.len() as u64, settings, usual.most_keys_a_query)?;
             }
-            None => added.push((value, item)),
+            let wanted = wanted(maker, set, before, settings)?;
+            match before {
+                Some(chain) => since(maker, chain, wanted, usual),
+                None => Ok(wanted.whole()),
+            }
         }
-        Ok(())
-    })?;
-    for before in old {
-        removed.push(before.map_err(failed)?.value);
+        (Change::Lists { added, removed }, Some(chain)) => {
+            let added = added.map(|source| tables.read(source, settings, reporter, rng)).transpose()?;
+            // Keys that go need no labels.
+            let mut unlabelled = settings.clone();
+            unlabelled.result.payload.clear();
+            let removed =
+                removed.map(|source| tables.read(source, &unlabelled, reporter, rng)).transpose()?;
+            maker.device = tables.card.wait(reporter)?;
+            changes(maker, chain, (added, removed), settings)
+        }
+        (Change::Compact, Some(chain)) => Ok((compacted(maker, chain)?, None)),
+        (Change::Lists { .. } | Change::Compact, None) => Err(no_previous()),
     }
-    maker.reporter.notice(format!("{} keys came or have new labels, {} went", added.len(), removed.len()));
-    let (kind, added_count, keys) = (FileKind::Delta, added.len() as u64, wanted.count);
-    Ok((Lists { kind, added: Values::Labelled(added), added_count, removed, keys }, wanted.labels))
 }
 
-/// Values with their items.
-type ItemValues = Vec<(u128, u32)>;
-
-/// What two lists change in a chain.
-fn changes(
-    maker: &Maker<'_>,
-    chain: &Chain,
-    (added, removed): (Option<Set>, Option<Set>),
-    settings: &Settings,
-) -> Result<(Lists, Option<Labels>), Error> {
-    let values_of = |set: Option<Set>| -> Result<(ItemValues, Option<Labels>), Error> {
-        let Some(set) = set else { return Ok((Vec::new(), None)) };
+impl Tables<'_> {
+    /// The keys of a table.
+    fn read(
+        &self,
+        source: Source,
+        settings: &Settings,
+        reporter: &Reporter<'_>,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Set, Error> {
+        reporter.enter(RunPhase::Read, 0);
+        let path = source.path().cloned();
+        let output = (&Destination::RowNumbers, None, false);
+        let input = job::open(source, self.dialect.clone(), output, reporter)?;
+        // Labels stay in memory. A text in a stream is kept whole already.
+        let on_disk = settings.result.payload.is_empty()
+            && (!matches!(input.format(), Format::Csv(_)) || path.is_some());
+        let budget = settings.memory.filter(|_| on_disk).map(|budget| budget.of_party());
         let unpadded = Settings { pad_to: None, ..settings.clone() };
-        let wanted = wanted(maker, set, None, &unpadded)?;
-        let mut values = Vec::new();
-        wanted.values.each(&mut |value, item| {
-            values.push((value, item));
-            Ok(())
-        })?;
-        Ok((values, wanted.labels))
-    };
-    let (mut added, labels) = values_of(added)?;
-    let (mut removed, _) = values_of(removed)?;
-    let goes = |value: &u128| removed.binary_search_by_key(value, |(value, _)| *value).is_ok();
-    if added.iter().any(|(value, _)| goes(value)) {
-        return Err(Error::usage(
-            "a key is in `[added]` and in `[removed]`",
-            "leave it out of one of the two; a key whose label changes is only in `[added]`",
-        ));
-    }
-    let is_there = |values: &[(u128, u32)]| -> Result<Vec<bool>, Error> {
-        let values: Vec<u128> = values.iter().map(|(value, _)| *value).collect();
-        Ok(chain.find(&values).map_err(failed)?.iter().map(|found| *found != Found::Absent).collect())
-    };
-    let there = is_there(&added)?;
-    let known = there.iter().filter(|there| **there).count();
-    let mut there = there.into_iter();
-    // With labels, a key that is there gets a new one.
-    added.retain(|_| !there.next().unwrap_or(false) || labels.is_some());
-    let there = is_there(&removed)?;
-    let unknown = there.iter().filter(|there| !**there).count();
-    let mut there = there.into_iter();
-    removed.retain(|_| there.next().unwrap_or(false));
-    if known + unknown > 0 {
-        let what = if labels.is_some() { "get new labels" } else { "were there already" };
-        maker.reporter.notice(format!(
-            "{known} of the added keys {what}; {unknown} of the removed keys were not there"
-        ));
-    }
-    let relabelled = if labels.is_some() { known as u64 } else { 0 };
-    let mut keys = chain.head().epoch.keys + added.len() as u64 - relabelled - removed.len() as u64;
-    let mut removed: Vec<u128> = removed.into_iter().map(|(value, _)| value).collect();
-    if settings.pad_to.is_some() {
-        let dummies = dummies_in(maker, chain)?;
-        let padded = job::padded_size((keys - dummies.min(keys)) as usize, settings)? as u64;
-        // Dummies come or go, so that the size stays what it is to be.
-        for number in dummies..dummies + padded.saturating_sub(keys) {
-            added.push((maker.dummy(number), DUMMY));
-        }
-        for number in dummies.saturating_sub(keys.saturating_sub(padded))..dummies {
-            removed.push(maker.dummy(number));
-        }
-        added.sort_unstable();
-        removed.sort_unstable();
-        keys = padded;
-    }
-    let (kind, added_count) = (FileKind::Delta, added.len() as u64);
-    Ok((Lists { kind, added: Values::Labelled(added), added_count, removed, keys }, labels))
-}
-
-/// A chain as one file.
-fn compacted(maker: &Maker<'_>, chain: &Chain) -> Result<Lists, Error> {
-    if chain.head().epoch.label_bytes > 0 {
-        return Err(Error::usage(
-            "labels are sealed for their epoch, so files with labels do not become one",
-            "leave out `[compact]`; a new set with `[rotate]` is one file",
-        ));
-    }
-    maker.reporter.enter(RunPhase::Publish, 0);
-    let values: Vec<u128> = chain
-        .values()
-        .map(|present| present.map(|present| present.value))
-        .collect::<Result<_, _>>()
-        .map_err(failed)?;
-    let count = values.len() as u64;
-    let added = Values::Plain(values);
-    Ok(Lists { kind: FileKind::Compact, added, added_count: count, removed: Vec::new(), keys: count })
-}
-
-impl Labels {
-    /// Whether a sealed label is that of an item; a dummy's is whatever it is.
-    fn are_in(&self, sealed: &[u8], item: u32, epoch: u64, usual: &Epoch) -> bool {
-        if item == DUMMY {
-            return true;
-        }
-        let item = item as usize;
-        let opened = open_label(sealed, &self.outputs[item], epoch, &usual.public_key);
-        opened.is_ok_and(|label| label == self.payloads.get(item))
+        let read = (input, path.as_deref());
+        let how = (Role::Sender, &unpadded, budget);
+        job::read(read, self.keys.clone(), how, self.card, reporter, rng).map(|(_, set)| set)
     }
 }
 

@@ -12,14 +12,17 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rand_core::CryptoRng;
-use serde::Serialize;
 use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_kept::{Chain, Charge, Ledger};
 use vesica_net::{Address, Connection, Identity, NetEvent, Options, PublicKey, serve_peers};
 use vesica_protocols::Error as ProtocolError;
-use vesica_protocols::public_key::voprf::{Evaluation, SecretKey};
+use vesica_protocols::public_key::voprf::SecretKey;
 
-use super::post::{self, Answer, Request};
+mod by_post;
+mod notice;
+
+pub use notice::ServeNotice;
+
 use super::wire::{
     ANSWERED, FAILED, OVER_BUDGET, RECEIVER_HELLO, ReceiverHello, SERVER, ServerHello, TOO_MANY, Want,
     recv_elements, recv_u32, refuse,
@@ -32,8 +35,7 @@ use crate::session::partner::Partner;
 use crate::session::strangers::{Dropped, Strangers};
 use crate::words::error::{Error, RunPhase, caught};
 use crate::words::randomness::randomness;
-use crate::words::report::json_line;
-use crate::words::settings::Settings;
+use crate::words::settings::{Settings, count};
 
 /// The options of the list that a server takes.
 pub const OPTIONS: [&str; 2] = ["threads", "timeout"];
@@ -52,6 +54,19 @@ const STACK: usize = 1 << 20;
 
 const ASK: &str = "give `[allow]` for each receiver: the line that its `vesica keygen` printed, or `@FILE` with a file that \
                    holds one key a line";
+
+/// The most keys of a receiver in a day, as a user writes it: a number from 1 on, or `2^N`.
+///
+/// # Errors
+/// What to write instead.
+pub fn most_a_day(text: &str) -> Result<u64, String> {
+    let number = count(text)?;
+    if number > 0 {
+        Ok(number)
+    } else {
+        Err("write 1 or more; a receiver who is not allowed gets nothing".to_owned())
+    }
+}
 
 /// A server of a set.
 pub struct ServeJob {
@@ -92,78 +107,6 @@ pub struct ServeOptions<'a> {
     pub most_a_day: Option<u64>,
     /// Threads and the time-out.
     pub settings: Settings,
-}
-
-/// What a server tells. Keys are shortened.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ServeNotice {
-    /// It listens.
-    Listening {
-        /// Where.
-        address: String,
-        /// Its whole public key, which receivers need.
-        key: String,
-    },
-    /// The set that it is of.
-    Set {
-        /// The number of the epoch.
-        epoch: u64,
-        /// The number of the OPRF's key.
-        key_number: u32,
-        /// Keys in the set.
-        keys: u64,
-    },
-    /// Somebody got no service.
-    TurnedAway {
-        /// Who and why.
-        message: String,
-    },
-    /// A query was answered, or a part of it before its connection broke.
-    Answered {
-        /// Whose.
-        key: String,
-        /// Keys that were answered.
-        keys: u64,
-        /// Keys of these that had been charged before.
-        again: u64,
-        /// How long it took.
-        seconds: f64,
-    },
-    /// A query was refused.
-    Refused {
-        /// Whose.
-        key: String,
-        /// Why.
-        why: &'static str,
-    },
-    /// Files were handed out.
-    Fetched {
-        /// To whom.
-        key: String,
-        /// How many.
-        files: usize,
-    },
-    /// The files of the set cannot be used; the older ones still are.
-    Trouble {
-        /// Why.
-        message: String,
-    },
-    /// More was to be told than whoever reads this has taken.
-    LeftOut {
-        /// How often.
-        events: u64,
-    },
-    /// It was told to stop.
-    Stopping,
-}
-
-impl ServeNotice {
-    /// The notice as a line of JSON with `t`, the seconds since the start; no line end.
-    pub fn to_json_line(&self, started: Instant) -> Result<String, serde_json::Error> {
-        json_line(self, started)
-    }
 }
 
 /// The paths of a set.
@@ -287,13 +230,6 @@ struct Hall<'a> {
     free: (Mutex<usize>, Condvar),
     /// What ends the server.
     failed: Mutex<Option<Error>>,
-}
-
-/// Why a query by post is not answered.
-enum Unanswered {
-    Over { left: u64, renews: u64 },
-    Misbehaved,
-    Failed,
 }
 
 /// What the ledger knows a batch by.
@@ -424,76 +360,6 @@ impl<'a> Hall<'a> {
                 .map_err(|error| Error::resources(RunPhase::Connect, "cannot start a thread", &error))?;
         }
         Ok(())
-    }
-
-    /// Answers the queries in a post-box, each once.
-    fn post(&self, post: &PostBox<'_>, rng: &mut dyn CryptoRng) -> Result<(), Error> {
-        let chain = self.chain();
-        let epoch = &chain.head().epoch;
-        let of = (*self.job.identity.public_key(), epoch.public_key);
-        let other = |message| self.queue.put(ServeNotice::Trouble { message });
-        let each = |request: Request| self.answer_by_post(post, &request, rng);
-        post::requests(post, &self.job.allow, of, epoch.most_keys_a_query, (each, other))
-    }
-
-    fn answer_by_post(
-        &self,
-        post: &PostBox<'_>,
-        request: &Request,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<(), Error> {
-        self.stop.check().map_err(|error| Error::channel(RunPhase::Post, &error))?;
-        let (receiver, began) = (request.head.receiver, Instant::now());
-        let key = receiver.short();
-        let (answer, notice) = match self.evaluate(receiver, &request.blinded, rng) {
-            Ok((evaluations, again)) => {
-                let (keys, seconds) = (request.blinded.len() as u64, began.elapsed().as_secs_f64());
-                (Answer::Evaluated(evaluations), ServeNotice::Answered { key, keys, again, seconds })
-            }
-            Err(Unanswered::Over { left, renews }) => {
-                let why = "it is over its budget";
-                (Answer::Refused { reason: OVER_BUDGET, left, renews }, ServeNotice::Refused { key, why })
-            }
-            Err(Unanswered::Misbehaved) => {
-                let why = "it sent what is no blinded key";
-                (Answer::Refused { reason: FAILED, left: 0, renews: 0 }, ServeNotice::Refused { key, why })
-            }
-            // The ledger's error takes the place of this one: nothing more can be answered.
-            Err(Unanswered::Failed) => return Err(Error::interrupted(RunPhase::Post)),
-        };
-        post::answer(post, request, &answer, &self.job.identity)?;
-        self.queue.put(notice);
-        Ok(())
-    }
-
-    /// Charges and evaluates a whole query; and how many of its keys had been charged before.
-    fn evaluate(
-        &self,
-        receiver: PublicKey,
-        blinded: &[[u8; 32]],
-        rng: &mut dyn CryptoRng,
-    ) -> Result<(Vec<Evaluation>, u64), Unanswered> {
-        // What was charged when an earlier run was killed is less than what is left.
-        if let Some(most_a_day) = self.job.most_a_day {
-            let first = blinded.first_chunk::<1>().map(|_| &blinded[..blinded.len().min(BATCH)]);
-            let (left, renews) = self.job.ledger.left(receiver.as_bytes(), most_a_day, now());
-            let begun = first.is_some_and(|first| {
-                self.job.ledger.has(receiver.as_bytes(), &query(receiver, first), first.len() as u32)
-            });
-            if !begun && blinded.len() as u64 > left {
-                return Err(Unanswered::Over { left, renews });
-            }
-        }
-        let (mut evaluations, mut again) = (Vec::new(), 0);
-        for batch in blinded.chunks(BATCH) {
-            match self.charge(receiver, batch, batch.len() as u32).map_err(|_| Unanswered::Failed)? {
-                Charge::New => {}
-                Charge::Paid => again += batch.len() as u64,
-                Charge::Over { left, renews } => return Err(Unanswered::Over { left, renews }),
-            }
-            evaluations.push(self.job.secret.evaluate(batch, rng).map_err(|_| Unanswered::Misbehaved)?);
-        }
-        Ok((evaluations, again))
     }
 
     /// Attends to a connection on a thread of its own.
