@@ -53,6 +53,8 @@ fn what_cannot_be_published_leaves_every_file() {
     refused(&args(&output), 64, &["set/1.vset exists already", "`--output`"]);
     let nowhere = with(&THEIRS, &["--output", "none/1.vset"]);
     refused(&args(&nowhere), 64, &["the folder of none/1.vset does not exist", "`--output`"]);
+    let unfound = with(&THEIRS, &["--output", "set/2.bin"]);
+    refused(&args(&unfound), 64, &["ends in .vset, and not as set/2.bin", "`--output`"]);
     refused(&next(&["--payload", "id"]), 64, &["the set in `--previous` has `--payload`"]);
     refused(&next(&["--max-keys", "7"]), 64, &["the set in `--previous` has `--max-keys` 1048576"]);
     let other =
@@ -114,6 +116,8 @@ fn a_server_without_its_set_secret_or_ledger_does_not_begin() {
         &["ledger: the ledger is in use by another process"],
     );
     stop(first);
+    let nothing = ["--set", "set", "--ledger", "new", "--max-keys-per-day", "0"];
+    scene.run(&with(&at, &nothing)).expect(64, &["write 1 or more"]);
     refused(&["--set", "none", "--ledger", "ledger"], 65, &["none: cannot be read"]);
     refused(&["--set", "set", "--ledger", "sender.csv"], 65, &["sender.csv: is not a ledger"]);
     refused(&["--set", "set", "--ledger", "none/ledger"], 74, &["none/ledger", "`--ledger`"]);

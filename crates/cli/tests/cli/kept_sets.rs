@@ -291,6 +291,8 @@ fn every_night_is_its_table_and_whoever_missed_three_gets_them() {
         let expected = scene.read("out.csv");
         // The server looks again once a second, and hands out the files that the receiver lacks.
         thread::sleep(Duration::from_millis(1100));
+        lookup_in(&scene, &address, &with(&MINE, &["--set", "fetched", "--output", "old.csv"]))
+            .expect(0, &["the sender's set is at epoch 5, and the one here at 1: `--fetch`"]);
         scene.write("out.csv", ANOTHER_DAY);
         let caught_up = lookup_in(&scene, &address, &with(&MINE, &fetched));
         caught_up.expect(0, &["epoch000002-delta", "epoch000005-delta"]);
