@@ -401,6 +401,9 @@ pub(crate) struct PartnerOptions {
     /// The helper's public key, vesica-pub1-…, or @FILE with a file that holds it
     #[arg(long, value_name = "PUBKEY", requires = "helper")]
     pub(crate) helper_key: Option<String>,
+    /// Write the receipt that both sides sign at the end of the run, for `vesica verify`: to a new file, or to a folder, where it gets a name of its own; `-` is standard output
+    #[arg(long, value_name = "FILE|DIR", conflicts_with_all = ["insecure_plaintext", "post"])]
+    pub(crate) receipt: Option<PathBuf>,
     /// No TLS and no keys, so the partner may be anybody; on loopback addresses only
     #[arg(long, conflicts_with_all = ["peer", "identity", "helper"])]
     pub(crate) insecure_plaintext: bool,

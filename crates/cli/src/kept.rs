@@ -9,6 +9,7 @@ use vesica::job::kept::publish::{Change, PublishJob};
 use vesica::job::kept::serve::{Place, ServeJob, ServeNotice, ServeOptions};
 use vesica::job::{Destination, Partner, TableArgs};
 use vesica::net::{Address, Identity, PublicKey};
+use vesica::output_paths::RecordPaths;
 use vesica::partner::AddressOptions;
 use vesica::{Error, RunPhase, output_paths, partner, randomness};
 
@@ -161,7 +162,8 @@ fn served(args: &Serve) -> Result<(), Error> {
     protected.extend(files(&args.set));
     let listed = args.allow.iter().chain(&args.via_key).filter_map(|key| key.strip_prefix('@'));
     protected.extend(listed.map(PathBuf::from));
-    let (_, to) = output_paths::check(None, [None, args.events.as_deref()], &protected)?;
+    let records = RecordPaths { events: args.events.as_deref(), ..RecordPaths::default() };
+    let to = output_paths::check(None, records, &protected)?.events;
     let events = Events::open(to, &stopped).map_err(|error| Error::log(RunPhase::Prepare, &error))?;
     let _ = crate::system::grant_descriptors();
     let job = ServeJob::new(ServeOptions {

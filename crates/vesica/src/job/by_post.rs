@@ -93,7 +93,7 @@ impl Job {
         reporter: &Reporter<'_>,
         rng: &mut dyn CryptoRng,
     ) -> Result<RunResult, Error> {
-        let local = LocalState { my_key: Some(*way.identity.public_key()), ..LocalState::default() };
+        let local = LocalState { identity: Some(way.identity.clone()), ..LocalState::default() };
         let terms = prepare(self.role, &self.settings, &[self.table.keys.agreed()], &local)?;
         self.check_keys()?;
         let fits = self.settings.result.result == ResultChoice::Rows

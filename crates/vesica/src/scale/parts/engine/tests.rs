@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use vesica_channel::Channel as _;
 use vesica_net::relay::RelayAddress;
-use vesica_net::{Connection, Identity, NetError, PartCall, PartsAddress, memory};
+use vesica_net::{Connection, NetError, PartCall, PublicKey, memory};
 use vesica_protocols::ResultKind;
 use vesica_table::{Dialect, MatchRule};
 
