@@ -37,7 +37,7 @@ mod scale;
 pub mod session;
 mod words;
 
-pub use job::{assist, inspect, local, output_paths, relay, sets};
+pub use job::{assist, inspect, local, output_paths, relay, sets, verify};
 pub use scale::parts;
 pub use session::{helper, partner};
 pub use words::error::{Error, Kind, RunPhase, Side, caught};

@@ -31,6 +31,8 @@
 //! The statement has only what both sides must have alike for a run to work at all, and what each has told of itself. Texts
 //! that may change from one version of the program to the next are not in it.
 
+mod told;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
