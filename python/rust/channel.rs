@@ -7,6 +7,7 @@ use pyo3::pybacked::PyBackedBytes;
 use vesica::assist;
 use vesica::channel;
 use vesica::net::{self, Identity, Options as NetOptions, memory};
+use vesica::output_paths::RecordPlaces;
 use vesica::protocols::Role;
 use vesica::report::Event;
 use vesica::sets::{self, SetJob};
@@ -112,7 +113,7 @@ impl Channel {
             let mut rng = randomness()?;
             Ok::<_, Error>(job.run_helped((channel, helper), identity.as_ref(), cancel, &mut rng, on_event))
         })?;
-        Outcome::of(py, ended.map_err(refused)?, None, &channel::CancelToken::new())
+        Outcome::of(py, ended.map_err(refused)?, RecordPlaces::default(), &channel::CancelToken::new())
     }
 
     /// Plays the helper of a protocol over this channel to one party and `other` to the other; both are then used up.
@@ -130,7 +131,7 @@ impl Channel {
         let ended = play(py, &self.cancel, on_event.as_ref(), move |on_event, cancel| {
             assist::between(parties, &settings, cancel, on_event)
         })?;
-        Outcome::of(py, ended, None, &channel::CancelToken::new())
+        Outcome::of(py, ended, RecordPlaces::default(), &channel::CancelToken::new())
     }
 
     /// Closes the channel; a run that is using it ends.

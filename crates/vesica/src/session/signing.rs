@@ -171,3 +171,6 @@ impl Signed<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
