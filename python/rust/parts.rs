@@ -22,7 +22,7 @@ use vesica::{Error, RunPhase, caught, channel, randomness};
 use crate::errors::raise;
 use crate::options::PartnerArgs;
 use crate::play::token;
-use crate::result::{Outcome, report_output};
+use crate::result::Outcome;
 use crate::run::{How, Specs};
 
 /// How often a waiting thread looks around.
@@ -298,12 +298,12 @@ impl PartsRun {
             }
             Message::Ended(ended) => {
                 let open = lock(&self.open).take();
-                let report = open.and_then(|(report, thread)| {
+                let places = open.map(|(places, thread)| {
                     py.detach(|| drop(thread.join()));
-                    report
+                    places
                 });
                 let ended = ended.map_err(|error| raise(py, &error, None))?;
-                ("ended", Outcome::of(py, ended, report, &self.cancel)?).into_bound_py_any(py)
+                ("ended", Outcome::of(py, ended, places.unwrap_or_default(), &self.cancel)?).into_bound_py_any(py)
             }
         }
     }

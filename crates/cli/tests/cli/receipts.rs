@@ -45,16 +45,28 @@ fn both_sides_write_the_same_receipt_which_fits_both_reports() {
         for (name, value) in statement["parameters"].as_object().unwrap() {
             assert_eq!(report["parameters"][name], *value, "{name}");
         }
-        assert_eq!((&report["result"]["kind"], &report["learns"]), (&statement["result"], &statement["learns"]));
+        assert_eq!(
+            (&report["result"]["kind"], &report["learns"]),
+            (&statement["result"], &statement["learns"])
+        );
     }
     for (report, role) in [(&mine, "receiver"), (&theirs, "sender")] {
         let party = &statement[role];
         assert_eq!((&report["keys"]["mine"], &report["started"]), (&party["key"], &party["started"]));
-        assert_eq!((&report["transcript"]["sent"], &report["versions"]["vesica"]), (&party["sent"], &party["version"]));
+        assert_eq!(
+            (&report["transcript"]["sent"], &report["versions"]["vesica"]),
+            (&party["sent"], &party["version"])
+        );
         assert_eq!(report["sizes"]["shown_items"], party["items"]);
     }
     let words = verified(&scene, &["r.json", "--report", "s-report.json"]);
-    for said in [&*scene.receiver_key, &scene.sender_key, "security malicious", "It does not prove", "a set of 40 keys"] {
+    for said in [
+        &*scene.receiver_key,
+        &scene.sender_key,
+        "security malicious",
+        "It does not prove",
+        "a set of 40 keys",
+    ] {
         assert!(words.contains(said), "{said}\n{words}");
     }
     // In a report, and printed again.
@@ -66,7 +78,9 @@ fn both_sides_write_the_same_receipt_which_fits_both_reports() {
 fn one_side_alone_may_ask_for_it() {
     for (receiver, sender) in [(true, false), (false, true), (false, false)] {
         let scene = scene(20);
-        let of = |given: bool| if given { &["--receipt", "receipt.json", "--report", "report.json"][..] } else { &[] };
+        let of = |given: bool| {
+            if given { &["--receipt", "receipt.json", "--report", "report.json"][..] } else { &[] }
+        };
         let (received, sent) = scene.pair(&with(&SENDER, of(sender)), &with(&RECEIVER, of(receiver)));
         received.expect(0, &[]);
         sent.expect(0, &[]);
@@ -80,7 +94,7 @@ fn one_side_alone_may_ask_for_it() {
     let (_, sent) = scene.pair(&with(&SENDER, &["--report", "report.json"]), &RECEIVER);
     sent.expect(0, &[]);
     assert!(report(&scene, "report.json").get("receipt").is_none());
-    scene.run(&["verify", "report.json"]).expect(65, &["it is a report without a receipt"]);
+    scene.run(&["verify", "report.json"]).expect(65, &["there is no receipt in it"]);
 }
 
 #[test]
@@ -100,7 +114,11 @@ fn every_kind_of_run_has_one() {
         let options = with(options, more);
         let receipt = run(&scene, &options, &[]);
         let statement = &receipt["statement"];
-        assert_eq!((&statement["result"], &statement["learns"]), (&result.into(), &learns.into()), "{options:?}");
+        assert_eq!(
+            (&statement["result"], &statement["learns"]),
+            (&result.into(), &learns.into()),
+            "{options:?}"
+        );
         assert_eq!(statement["parts"], if options.contains(&"--parts") { 3 } else { 1 }, "{options:?}");
         verified(&scene, &["s.json", "--report", "r-report.json"]);
     }
@@ -142,7 +160,9 @@ fn what_is_wrong_with_a_receipt_is_named() {
     scene.write("first.json", &first);
     run(&scene, &[], &[]);
     // Another run's report; a character that differs; a key that took no part; no receipt at all.
-    scene.run(&["verify", "r.json", "--report", "first-report.json"]).expect(76, &["another run", "the session differs"]);
+    scene
+        .run(&["verify", "r.json", "--report", "first-report.json"])
+        .expect(76, &["another run", "the session differs"]);
     scene.run(&["verify", "first.json", "--report", "first-report.json"]).expect(0, &[]);
     scene.write("changed.json", first.replacen("\"items\":20", "\"items\":21", 1));
     scene.run(&["verify", "changed.json"]).expect(76, &["the receiver did not sign this statement"]);
@@ -177,7 +197,8 @@ fn it_goes_to_a_folder_or_a_new_file_and_is_refused_before_the_partner_is_met() 
     assert_eq!((names.len(), receipts.len()), (4, 2), "{names:?}");
     receipts.iter().for_each(|name| drop(verified(&scene, &[&format!("records/{name}")])));
 
-    let args = ["receive", "--connect", "127.0.0.1:1", "--peer", &scene.sender_key, "--identity", "receiver.pem"];
+    let args =
+        ["receive", "--connect", "127.0.0.1:1", "--peer", &scene.sender_key, "--identity", "receiver.pem"];
     let refused = |more: &[&str], code, said: &[&str]| {
         scene.run(&[&args[..], &RECEIVER, more].concat()).expect(code, said);
     };

@@ -49,7 +49,11 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
 
 fn refused(path: &Path, error: &ReceiptError) -> Error {
     let (side, kind, remedy) = match error {
-        ReceiptError::Form(_) | ReceiptError::None | ReceiptError::Version(_) | ReceiptError::Field(_) => {
+        ReceiptError::Form(_)
+        | ReceiptError::NoReport(_)
+        | ReceiptError::None
+        | ReceiptError::Version(_)
+        | ReceiptError::Field(_) => {
             (Side::Ours, Kind::Input, "name the file that `[receipt]` or `[report]` wrote")
         }
         ReceiptError::Signature(_) => (

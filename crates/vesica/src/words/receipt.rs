@@ -169,8 +169,11 @@ pub enum ReceiptError {
     /// No JSON, or other JSON.
     #[error("it is no receipt of this form: {0}")]
     Form(String),
+    /// Not the report of a run.
+    #[error("it is no report of a run: {0}")]
+    NoReport(String),
     /// A report, or a page made from one, without a receipt.
-    #[error("it is a report without a receipt")]
+    #[error("there is no receipt in it")]
     None,
     /// The version of another program.
     #[error("it is a receipt of form {0}, and this program knows form {VERSION}")]
@@ -203,7 +206,6 @@ pub struct ReportedRun {
     keys: Option<ReportedKeys>,
     transcript: Option<ReportedTranscript>,
     started: String,
-    receipt: Option<Receipt>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -250,7 +252,8 @@ impl Statement {
             self;
         let texts = [("session", session), ("protocol", protocol), ("result", result), ("learns", learns)];
         let of_parties = [receiver, sender].into_iter().flat_map(|party| {
-            [("started", &party.started), ("version", &party.version), ("sent", &party.sent)]
+            let Party { key, started, version, sent, .. } = party;
+            [("key", key), ("started", started), ("version", version), ("sent", sent)]
         });
         let of_terms = terms.iter().flat_map(|(name, value)| [("terms", name), ("terms", value)]);
         let of_parameters = parameters.iter().flat_map(|(name, value)| {
@@ -295,7 +298,10 @@ impl Receipt {
                 Some(VERSION) => serde_json::from_str::<Receipt>(text).map_err(form)?,
                 version => return Err(ReceiptError::Version(version.unwrap_or(0))),
             },
-            None => ReportedRun::find(bytes)?.receipt.ok_or(ReceiptError::None)?,
+            None => match serde_json::from_str::<Holder>(text).map_err(form)?.receipt {
+                Some(receipt) => receipt,
+                None => return Err(ReceiptError::None),
+            },
         };
         if receipt.version != VERSION {
             return Err(ReceiptError::Version(receipt.version));
@@ -398,8 +404,14 @@ impl ReportedRun {
     /// # Errors
     /// If it is no report.
     pub fn find(bytes: &[u8]) -> Result<Self, ReceiptError> {
-        serde_json::from_str(json_of(bytes)?).map_err(|error| ReceiptError::Form(error.to_string()))
+        serde_json::from_str(json_of(bytes)?).map_err(|error| ReceiptError::NoReport(error.to_string()))
     }
+}
+
+/// A report.
+#[derive(Deserialize)]
+struct Holder {
+    receipt: Option<Receipt>,
 }
 
 /// What tells a receipt from a report.
