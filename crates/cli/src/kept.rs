@@ -74,7 +74,8 @@ pub(crate) fn publish(args: &Publish) -> u8 {
 }
 
 /// `vesica lookup`.
-pub(crate) fn lookup(args: Lookup) -> u8 {
+pub(crate) fn lookup(mut args: Lookup) -> u8 {
+    args.records.receipt = args.receipt.take();
     let settings = args.settings();
     let input = args.table.input();
     let mut protected: Vec<PathBuf> = input.iter().cloned().collect();
@@ -202,7 +203,7 @@ fn show(notice: &ServeNotice) {
             say(&format!("the set: epoch {epoch} under key {key_number}, {keys} keys"));
         }
         ServeNotice::TurnedAway { message } | ServeNotice::Trouble { message } => say(message),
-        ServeNotice::Answered { key, keys, again, seconds } => {
+        ServeNotice::Answered { key, keys, again, seconds, .. } => {
             let again = if *again > 0 { format!(", {again} of them charged before") } else { String::new() };
             say(&format!("{key}: {keys} keys answered in {seconds:.2} s{again}"));
         }

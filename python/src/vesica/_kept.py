@@ -243,7 +243,7 @@ def lookup(
     Raises:
         VesicaError: One class for each kind of failure. :class:`RefusedError` if the sender's budget for this side is used up.
     """
-    call, specs = Call(options, False, LookupOptions), specs_of(key, match)
+    call, specs = Call(options, False, LookupOptions, signs=True), specs_of(key, match)
     adapter = adapt(table, _internal.key_columns(specs), output, row_numbers, True, call.readpath_of(table))
     _one_place({"connect": connect, "via": via, "post": post})
     partner = {**PARTNER, "connect": connect, "via": via, "via_key": via_key, "identity": identity, "peer": peer}

@@ -306,6 +306,9 @@ class PublishCall(PublishOptions, CallOptions, ReadOptions, total=False):
 class LookupCall(LookupOptions, CallOptions, ReadOptions, total=False):
     """What :func:`vesica.lookup` takes besides its table, the set's files and the sender."""
 
+    receipt: str | os.PathLike[str] | None
+    """A new file for the receipt that both sides sign at the end, or a folder in which it gets a name of its own."""
+
 
 READ: dict[str, Any] = {
     "delimiter": None,

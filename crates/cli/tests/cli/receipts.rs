@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use crate::common::{LOCAL, RECEIVER, SENDER, Scene, nothing_lost, scene, with};
+use crate::common::{LOCAL, RECEIVER, SENDER, Scene, emails, nothing_lost, scene, with};
+use crate::kept_sets::{MINE, lookup, published, serve, stop};
 
 /// Runs both sides with `options`, each with a receipt and a report; the receipt, which is the same on both sides.
 fn run(scene: &Scene, options: &[&str], sender: &[&str]) -> Value {
@@ -225,4 +226,33 @@ fn a_run_without_an_end_has_none() {
     assert!(sent.code != Some(0) && received.code != Some(0));
     nothing_lost(&scene, &[&received, &sent]);
     assert!(!scene.exists("r.json") && !scene.exists("s.json"));
+}
+
+#[test]
+fn a_look_up_has_one_which_the_sender_has_in_its_events() {
+    let scene = published(&emails("sender", 40, 20), &[]);
+    scene.write("receiver.csv", emails("receiver", 30, 20));
+    let (server, address) = serve(&scene, &["--events", "events"]);
+    let records = ["--receipt", "r.json", "--report", "report.json", "--pad-to", "600"];
+    lookup(&scene, &address, &with(&MINE, &records)).expect(0, &["20 of 30 rows match"]);
+    let receipt: Value = serde_json::from_str(&scene.read("r.json")).unwrap();
+    let statement = &receipt["statement"];
+    assert_eq!((&statement["protocol"], &statement["receiver"]["items"]), (&"voprf".into(), &600.into()));
+    assert_eq!((statement.get("items"), &statement["set"]["epoch"]), (None, &1.into()));
+    assert_eq!(statement["set"]["digest"], report(&scene, "report.json")["kept"]["digest"]);
+    assert_eq!(statement["set"]["digest"], statement["set"]["served"]);
+    let both = ["--peer", &*scene.receiver_key, "--peer", &scene.sender_key];
+    let words = verified(&scene, &with(&["r.json", "--report", "report.json"], &both));
+    assert!(words.contains("asked for 600 keys") && words.contains("security malicious"), "{words}");
+    // One without a receipt is signed as well: the sender has it.
+    lookup(&scene, &address, &MINE).expect(0, &["20 of 30 rows match"]);
+    stop(server);
+    let events = scene.read("events");
+    let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let theirs: Vec<Value> = events.filter(|event| event["event"] == "answered").map(|event| event["receipt"].clone()).collect();
+    assert_eq!((theirs.len(), &theirs[0]), (2, &receipt));
+    scene.write("theirs.json", theirs[1].to_string());
+    let words = verified(&scene, &with(&["theirs.json"], &both));
+    assert!(words.contains("asked for 30 keys"), "{words}");
+    scene.run(&["verify", "theirs.json", "--report", "report.json"]).expect(76, &["another run"]);
 }

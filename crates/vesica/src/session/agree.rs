@@ -161,7 +161,7 @@ fn compare(
         signing,
     };
     let signing = signers.zip(told).map(|((signer, partner), told)| {
-        let me = (signer.identity, Told::of(signer));
+        let me = (signer.identity, Told::at(signer.started));
         Signing::of(&agreed, mine.in_common(&theirs), me, (&partner, told))
     });
     Ok(Agreed { signing: signing.map(Arc::new), ..agreed })
@@ -232,7 +232,7 @@ fn exchange_sizes(
     signer: Option<Signer<'_>>,
 ) -> Result<(usize, Option<Told>), SessionError> {
     channel.send(&(items as u64).to_le_bytes())?;
-    signer.map_or(Ok(()), |signer| Told::of(signer).send(channel))?;
+    signer.map_or(Ok(()), |signer| channel.send(&Told::at(signer.started).encode()))?;
     let mut size = [0; 8];
     channel.recv_exact(&mut size)?;
     let told = signer.map(|_| Told::recv(channel)).transpose()?;

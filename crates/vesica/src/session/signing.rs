@@ -9,12 +9,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_channel::codec::{CodecError, Writer};
 use vesica_channel::{Channel, Digests};
-use vesica_net::{Identity, PublicKey};
-use vesica_protocols::Role;
+use vesica_net::{Connection, Identity, Nonces, PublicKey};
+use vesica_protocols::{Learns, ResultName, Role};
 
 use super::agreed::Agreed;
 use super::error::SessionError;
-use crate::words::receipt::{Party, Receipt, Statement};
+use crate::words::receipt::{Party, Receipt, SetName, Statement};
 use crate::words::settings::Word;
 
 /// The version of this program.
@@ -69,16 +69,16 @@ pub(crate) fn shown_time(milliseconds: u64) -> String {
 }
 
 impl Told {
-    /// What this side tells.
-    pub(crate) fn of(signer: Signer<'_>) -> Self {
-        Told { started: signer.started.min(LAST), version: PROGRAM.to_owned() }
+    /// What this side tells, which began at that time, in milliseconds since 1970.
+    pub(crate) fn at(started: u64) -> Self {
+        Told { started: started.min(LAST), version: PROGRAM.to_owned() }
     }
 
     /// `u64 milliseconds since 1970 · u8 length · version`.
-    pub(crate) fn send(&self, channel: &mut dyn Channel) -> Result<(), SessionError> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut writer = Writer::new();
         writer.u64(self.started).u8(self.version.len() as u8).fixed(self.version.as_bytes());
-        Ok(channel.send(writer.as_slice())?)
+        writer.into_vec()
     }
 
     /// What the other side tells.
@@ -99,9 +99,9 @@ impl Told {
         Ok(Told { started, version: version.ok_or_else(|| invalid("version"))? })
     }
 
-    fn party(self, key: &PublicKey, items: usize) -> Party {
+    fn party(self, key: &PublicKey, items: Option<u64>) -> Party {
         let (started, version) = (shown_time(self.started), self.version);
-        Party { key: key.to_string(), items: items as u64, started, version, sent: String::new() }
+        Party { key: key.to_string(), items, started, version, sent: String::new() }
     }
 }
 
@@ -114,8 +114,9 @@ impl Signing {
         (partner, theirs): (&PublicKey, Told),
     ) -> Self {
         let (role, sizes) = (agreed.role(), agreed.sizes);
-        let mine = mine.party(identity.public_key(), sizes.of(role));
-        let theirs = theirs.party(partner, sizes.of(role.other()));
+        let size = |role| Some(sizes.of(role) as u64);
+        let mine = mine.party(identity.public_key(), size(role));
+        let theirs = theirs.party(partner, size(role.other()));
         let (receiver, sender) = match role {
             Role::Receiver => (mine, theirs),
             Role::Sender => (theirs, mine),
@@ -138,6 +139,49 @@ impl Signing {
             wire: vesica_net::VERSION,
         };
         Signing { identity: identity.clone(), partner: *partner, role, statement }
+    }
+
+    /// What will be signed of a look-up in a kept set, over this connection.
+    pub(crate) fn of_look_up(
+        channel: &Connection,
+        role: Role,
+        protocol: &str,
+        set: SetName,
+        (identity, mine): (&Identity, Told),
+        (partner, theirs): (&PublicKey, Told),
+    ) -> Self {
+        let Nonces { mine: my_nonce, theirs: their_nonce } = channel.nonces();
+        let mine = (mine.party(identity.public_key(), None), my_nonce);
+        let theirs = (theirs.party(partner, None), their_nonce);
+        let [receiver, sender] = match role {
+            Role::Receiver => [mine, theirs],
+            Role::Sender => [theirs, mine],
+        };
+        let mut hasher = blake3::Hasher::new_derive_key("vesica look-up name v1");
+        hasher.update(channel.channel_binding());
+        for (party, nonce) in [&receiver, &sender] {
+            hasher.update(nonce).update(party.key.as_bytes());
+        }
+        let statement = Statement {
+            session: hasher.finalize().to_hex().to_string(),
+            protocol: protocol.to_owned(),
+            parameters: BTreeMap::new(),
+            terms: BTreeMap::new(),
+            result: ResultName::Rows.name().to_owned(),
+            learns: Learns::Receiver.word().to_owned(),
+            parts: 1,
+            receiver: receiver.0,
+            sender: sender.0,
+            set: Some(set),
+            wire: vesica_net::VERSION,
+        };
+        Signing { identity: identity.clone(), partner: *partner, role, statement }
+    }
+
+    /// The same, of a look-up of so many keys.
+    pub(crate) fn asked(mut self, keys: u64) -> Self {
+        self.statement.receiver.items = Some(keys);
+        self
     }
 
     /// Signs what this side saw.

@@ -108,8 +108,10 @@ pub struct Statement {
 pub struct Party {
     /// Its public key.
     pub key: String,
-    /// The size of its set that the other side saw, padding included.
-    pub items: u64,
+    /// The size of its set that the other side saw, padding included; in a look-up the keys that the receiver asked for, and
+    /// nothing of the sender.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<u64>,
     /// When it began, by its own clock: UTC, as RFC 3339 writes it.
     pub started: String,
     /// The version of its program.
@@ -122,12 +124,14 @@ pub struct Party {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetName {
-    /// The number of the receiver's newest epoch.
+    /// The digest of the epoch in which the receiver looked, in hexadecimal digits.
+    pub digest: String,
+    /// The number of the sender's newest epoch.
     pub epoch: u64,
+    /// The digest of that epoch.
+    pub served: String,
     /// The number of the OPRF's key.
     pub key_number: u32,
-    /// The digest of the epoch, in hexadecimal digits.
-    pub digest: String,
 }
 
 /// A parameter.
@@ -260,7 +264,7 @@ impl Statement {
             let value = if let Scalar::Name(value) = value { Some(value) } else { None };
             [Some(name), value].into_iter().flatten().map(|text| ("parameters", text))
         });
-        let of_set = set.iter().map(|set| ("set", &set.digest));
+        let of_set = set.iter().flat_map(|set| [("set", &set.digest), ("set", &set.served)]);
         let all = texts.into_iter().chain(of_parties).chain(of_terms).chain(of_parameters).chain(of_set);
         for (field, text) in all {
             shown(text).then_some(()).ok_or(ReceiptError::Field(field))?;
@@ -268,7 +272,7 @@ impl Statement {
         let numbers =
             parameters.values().map(|value| if let Scalar::Number(number) = value { *number } else { 0 });
         let numbers = numbers.map(|number| ("parameters", number));
-        let sizes = [receiver, sender].map(|party| ("items", party.items));
+        let sizes = [receiver, sender].map(|party| ("items", party.items.unwrap_or(0)));
         let of_set = set.iter().map(|set| ("set", set.epoch));
         for (field, number) in numbers.chain(sizes).chain(of_set) {
             (number <= LARGEST).then_some(()).ok_or(ReceiptError::Field(field))?;

@@ -84,6 +84,12 @@ impl LookupJob {
         rng: &mut dyn CryptoRng,
     ) -> Result<RunResult, Error> {
         let key = sender.key()?;
+        if settings.receipt && matches!(sender, Sender::Post { .. }) {
+            return Err(Error::usage(
+                "by post there is no receipt: query and answer are signed, each by its side",
+                "leave out `[receipt]`, or ask {the partner} with `[connect]`",
+            ));
+        }
         self.table.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
         let LookupJob { table, set, fetch, .. } = self;
         let file = job::output_of(&table, true)?;
@@ -294,7 +300,7 @@ fn fetch_into(
         .any(|file| file.is_ok_and(|file| file.path().extension().is_some_and(|ending| ending == "vset")));
     let digest = if has_files { *open_chain(set, sender)?.digest() } else { [0; 32] };
     let hello = ReceiverHello { want: Want::Files, digest, keys: 0 };
-    let (mut channel, server) = ask::meet(partner, &hello, settings, reporter, rng)?;
+    let ask::Met { mut channel, server, .. } = ask::meet(partner, &hello, settings, reporter, rng)?;
     if server.digest == digest {
         return Ok(());
     }

@@ -28,7 +28,7 @@ fn the_canonical_form_is_that_of_rfc_8785() {
 fn statement([receiver, sender]: [&Identity; 2]) -> Statement {
     let party = |identity: &Identity, digit: &str| Party {
         key: identity.public_key().to_string(),
-        items: 1000,
+        items: Some(1000),
         started: "2026-01-01T00:00:00.000Z".into(),
         version: "0.1.0".into(),
         sent: digit.repeat(64),
@@ -53,7 +53,7 @@ fn statement([receiver, sender]: [&Identity; 2]) -> Statement {
         parts: 1,
         receiver: party(receiver, "a"),
         sender: party(sender, "b"),
-        set: Some(SetName { epoch: 3, key_number: 1, digest: "c".repeat(64) }),
+        set: Some(SetName { digest: "c".repeat(64), epoch: 3, served: "d".repeat(64), key_number: 1 }),
         wire: 2,
     }
 }
@@ -121,7 +121,7 @@ fn each_field_is_signed() {
         |of| of.result = "count".into(),
         |of| of.learns = "both".into(),
         |of| of.parts = 2,
-        |of| of.receiver.items += 1,
+        |of| of.receiver.items = None,
         |of| of.sender.started.replace_range(..4, "2027"),
         |of| of.sender.version = "0.1.1".into(),
         |of| std::mem::swap(&mut of.receiver.sent, &mut of.sender.sent),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use vesica_protocols::Role;
 
-use super::{Party, Receipt, Scalar};
+use super::{Party, Receipt, Scalar, SetName};
 use crate::words::registry;
 
 impl Receipt {
@@ -21,13 +21,19 @@ impl Receipt {
         for role in [Role::Receiver, Role::Sender] {
             let Party { key, items, started, version, sent } = statement.party(role);
             line(role.name(), key);
-            line("", &format!("a set of {items} keys, padding included"));
+            match (items, &statement.set) {
+                (Some(items), None) => line("", &format!("a set of {items} keys, padding included")),
+                (Some(items), Some(_)) => line("", &format!("asked for {items} keys, padding included")),
+                (None, _) => {}
+            }
             line("", &format!("began {started} by its own clock, with vesica {version}"));
             line("", &format!("sent what has the digest {sent}"));
             line("", &format!("learnt {}", self.learnt(role)));
         }
         if let Some(set) = &statement.set {
-            line("set", &format!("epoch {} under key {}, digest {}", set.epoch, set.key_number, set.digest));
+            let SetName { digest, epoch, served, key_number } = set;
+            line("set", &format!("looked up in the epoch with the digest {digest}, under key {key_number}"));
+            line("", &format!("the sender was at epoch {epoch}, with the digest {served}"));
         }
         line("protocol", &format!("{}, security {}", statement.protocol, self.security()));
         if statement.parts != 1 {
@@ -40,7 +46,7 @@ impl Receipt {
         }
         let _ = write!(
             text,
-            "\nIt proves that the holders of both keys ran this protocol under these terms, showed each other sets of these \
+            "\nIt proves that the holders of both keys ran this protocol under these terms, showed each other these \
              sizes, and saw the same bytes.\nIt does not prove that a table was honest or complete, which rows matched, or \
              that a clock was right. It holds no result.\n{}\n",
             match known {
@@ -56,6 +62,8 @@ impl Receipt {
     fn security(&self) -> &str {
         match registry::find(&self.statement.protocol) {
             Some(entry) if entry.needs_allow_insecure() => "none",
+            // The answers of a look-up have proofs.
+            _ if self.statement.set.is_some() => "malicious",
             _ => self.statement.terms.get("security").map_or("not stated", String::as_str),
         }
     }
@@ -72,7 +80,11 @@ impl Receipt {
             other => other,
         };
         let alone = self.statement.learns == "receiver" && self.statement.result != "at-least";
-        let size = "the size of the other set, padding included";
+        let size = match (&self.statement.set, role) {
+            (Some(_), Role::Sender) => "how many keys were asked for, padding included",
+            (Some(_), Role::Receiver) => "what the set's files tell",
+            (None, _) => "the size of the other set, padding included",
+        };
         if role == Role::Sender && alone { size.to_owned() } else { format!("{size}; {result}") }
     }
 }
