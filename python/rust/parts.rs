@@ -303,7 +303,8 @@ impl PartsRun {
                     places
                 });
                 let ended = ended.map_err(|error| raise(py, &error, None))?;
-                ("ended", Outcome::of(py, ended, places.unwrap_or_default(), &self.cancel)?).into_bound_py_any(py)
+                ("ended", Outcome::of(py, ended, places.unwrap_or_default(), &self.cancel)?)
+                    .into_bound_py_any(py)
             }
         }
     }

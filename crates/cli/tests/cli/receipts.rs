@@ -249,7 +249,8 @@ fn a_look_up_has_one_which_the_sender_has_in_its_events() {
     stop(server);
     let events = scene.read("events");
     let events = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let theirs: Vec<Value> = events.filter(|event| event["event"] == "answered").map(|event| event["receipt"].clone()).collect();
+    let theirs: Vec<Value> =
+        events.filter(|event| event["event"] == "answered").map(|event| event["receipt"].clone()).collect();
     assert_eq!((theirs.len(), &theirs[0]), (2, &receipt));
     scene.write("theirs.json", theirs[1].to_string());
     let words = verified(&scene, &with(&["theirs.json"], &both));

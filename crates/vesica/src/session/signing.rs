@@ -86,8 +86,10 @@ impl Told {
         let mut head = [0; 9];
         channel.recv_exact(&mut head)?;
         let [time @ .., length] = head;
-        let invalid =
-            |what| SessionError::Decode { what: "its version", cause: CodecError::Invalid { what } };
+        let invalid = |what| SessionError::Decode {
+            what: "a beginning and a version",
+            cause: CodecError::Invalid { what },
+        };
         let started = u64::from_le_bytes(time);
         if started > LAST || usize::from(length) > MOST_OF_A_VERSION {
             return Err(invalid("time or version"));

@@ -12,8 +12,8 @@ use vesica_crypto::prg::Prg;
 use vesica_encode::items::Items;
 use vesica_kept::Chain;
 use vesica_net::{Connection, Options};
-use vesica_protocols::{Progress as _, Role};
 use vesica_protocols::public_key::voprf::{Blinded, Client, Evaluation, Output, PROOF};
+use vesica_protocols::{Progress as _, Role};
 use vesica_text::text;
 
 use super::wire::{

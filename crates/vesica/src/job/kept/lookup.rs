@@ -18,7 +18,7 @@ use super::ask::{self, ask};
 use super::post::{Posted, state_of};
 use super::wire::{ReceiverHello, Want, recv_u64};
 use super::{open_chain, public_key, report_of};
-use crate::job::post_box::PostBox;
+use crate::job::post_box::{PostBox, check_records};
 use crate::job::{self, OnEvent, Set};
 use crate::session::card::Opening;
 use crate::session::partner::Partner;
@@ -84,11 +84,8 @@ impl LookupJob {
         rng: &mut dyn CryptoRng,
     ) -> Result<RunResult, Error> {
         let key = sender.key()?;
-        if settings.receipt && matches!(sender, Sender::Post { .. }) {
-            return Err(Error::usage(
-                "by post there is no receipt: query and answer are signed, each by its side",
-                "leave out `[receipt]`, or ask {the partner} with `[connect]`",
-            ));
+        if let Sender::Post { .. } = sender {
+            check_records(settings)?;
         }
         self.table.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
         let LookupJob { table, set, fetch, .. } = self;

@@ -15,8 +15,8 @@ use rand_core::CryptoRng;
 use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_kept::{Chain, Charge, Ledger};
 use vesica_net::{Address, Connection, Identity, NetEvent, Options, PublicKey, serve_peers};
-use vesica_protocols::{Error as ProtocolError, Role};
 use vesica_protocols::public_key::voprf::SecretKey;
+use vesica_protocols::{Error as ProtocolError, Role};
 
 mod by_post;
 mod notice;

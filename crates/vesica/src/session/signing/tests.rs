@@ -90,7 +90,10 @@ fn both_sides_have_the_same_receipt() {
     let Statement { receiver, sender, session: named, protocol, .. } = &mine.statement;
     let hex = |digest: [u8; 32]| blake3::Hash::from_bytes(digest).to_hex().to_string();
     assert_eq!((&receiver.sent, &sender.sent), (&hex(digests.received), &hex(digests.sent)));
-    assert_eq!((receiver.items, sender.items, named, protocol.as_str()), (Some(5), Some(7), &session, "vole"));
+    assert_eq!(
+        (receiver.items, sender.items, named, protocol.as_str()),
+        (Some(5), Some(7), &session, "vole")
+    );
     assert_eq!(mine.statement.terms["security"], "malicious");
     let keys = [receiver, sender].map(|party| party.key.clone());
     assert_eq!(keys, [0, 1].map(|side: usize| identities[side].public_key().to_string()));
