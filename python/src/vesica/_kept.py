@@ -111,7 +111,7 @@ def publish(
     columns = [*keys, *(call.options["payload"] or [])]
 
     def given(rows: Any, columns: Sequence[str]) -> dict[str, Any] | None:
-        return None if rows is None else adapt(rows, columns, None, True, False, call.readpath_of(rows)).given
+        return None if rows is None else adapt(rows, columns, None, True, False, call.read_path(rows)).given
 
     # What goes needs no payload.
     changes = {"table": given(table, columns), "added": given(added, columns), "removed": given(removed, keys)}
@@ -244,7 +244,7 @@ def lookup(
         VesicaError: One class for each kind of failure. :class:`RefusedError` if the sender's budget for this side is used up.
     """
     call, specs = Call(options, False, LookupOptions, signs=True), specs_of(key, match)
-    adapter = adapt(table, _internal.key_columns(specs), output, row_numbers, True, call.readpath_of(table))
+    adapter = adapt(table, _internal.key_columns(specs), output, row_numbers, True, call.read_path(table))
     _one_place({"connect": connect, "via": via, "post": post})
     partner = {**PARTNER, "connect": connect, "via": via, "via_key": via_key, "identity": identity, "peer": peer}
     kept = {"set": _paths(set), "fetch": fetch, "post": path_of(post), "identity": identity, "peer": peer}

@@ -437,7 +437,7 @@ fn json_of(bytes: &[u8]) -> Result<&str, ReceiptError> {
     let [before, behind] = IN_A_PAGE;
     let inside = text.split_once(before).and_then(|(_, rest)| rest.split_once(behind));
     match inside {
-        // A second one would be read by nobody.
+        // Which of two is meant, nobody could tell.
         Some((json, rest)) if !rest.contains(before) => Ok(json),
         _ => Err(ReceiptError::None),
     }

@@ -107,6 +107,7 @@ pub(super) struct Met {
 /// Ends the conversation, after the last batch.
 fn end(channel: &mut Connection, signing: Option<&Signing>) -> Result<Option<Receipt>, SessionError> {
     channel.send(&0u32.to_le_bytes())?;
+    channel.flush()?;
     exchange_digests(u64::MAX, signing, channel, &|| ())
 }
 

@@ -27,7 +27,7 @@ impl Receipt {
                 (None, _) => {}
             }
             line("", &format!("began {started} by its own clock, with vesica {version}"));
-            line("", &format!("sent what has the digest {sent}"));
+            line("", &format!("what it sent has the digest {sent}"));
             line("", &format!("learnt {}", self.learnt(role)));
         }
         if let Some(set) = &statement.set {
