@@ -110,8 +110,9 @@ fn compare(
     let (asked, wanted) = (mine.choice(&theirs), Wanted { allow_insecure, ..wanted });
     auto::choose(&asked, wanted, None)?;
     let role = mine.role();
-    let signers = signer.zip(channel.peer_key().copied());
-    let (their_items, told) = exchange_sizes(channel, mine, &theirs, items, signer)?;
+    let partner = channel.peer_key().copied();
+    let (their_items, told) =
+        exchange_sizes(channel, mine, &theirs, items, signer.filter(|_| partner.is_some()))?;
     let sizes = match role {
         Role::Receiver => Sizes { receiver: items, sender: their_items },
         Role::Sender => Sizes { receiver: their_items, sender: items },
@@ -160,7 +161,7 @@ fn compare(
         sid,
         signing,
     };
-    let signing = signers.zip(told).map(|((signer, partner), told)| {
+    let signing = signer.zip(partner).zip(told).map(|((signer, partner), told)| {
         let me = (signer.identity, Told::at(signer.started));
         Signing::of(&agreed, mine.in_common(&theirs), me, (&partner, told))
     });
