@@ -27,6 +27,7 @@ mod signals;
 mod system;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod verify;
 mod version;
 
 use std::process::ExitCode;
@@ -108,6 +109,7 @@ fn run(cli: Cli) -> u8 {
         Command::Publish(args) => kept::publish(&args),
         Command::Serve(args) => kept::serve(&args),
         Command::Lookup(args) => kept::lookup(*args),
+        Command::Verify(args) => verify::run(&args),
         Command::Protocols(args) => documents::protocols(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Bench(args) => bench::run(&args),

@@ -37,13 +37,14 @@ mod scale;
 pub mod session;
 mod words;
 
-pub use job::{assist, inspect, local, output_paths, relay, sets};
+pub use job::{assist, inspect, local, output_paths, relay, sets, verify};
 pub use scale::parts;
 pub use session::{helper, partner};
 pub use words::error::{Error, Kind, RunPhase, Side, caught};
 pub use words::randomness::randomness;
 pub use words::{
-    auto, base_ots, memory, options, profile, registry, report, resources, results, run_file, settings, terms,
+    auto, base_ots, memory, options, profile, receipt, registry, report, resources, results, run_file,
+    settings, terms,
 };
 
 pub use vesica_channel as channel;

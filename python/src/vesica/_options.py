@@ -287,6 +287,9 @@ class PartyOptions(RunOptions, ReadOptions, total=False):
     """Where a helper listens, ``"HOST:PORT"``, for ``protocol="server-aided"``."""
     helper_key: str | None
     """The helper's public key, in the forms of ``peer``."""
+    receipt: str | os.PathLike[str] | None
+    """A new file for the receipt that both sides sign at the end of the run, or a folder in which it gets a name of its own;
+    :func:`vesica.verify` checks it."""
 
 
 class LocalOptions(RunOptions, PairReadOptions, total=False):
@@ -302,6 +305,9 @@ class PublishCall(PublishOptions, CallOptions, ReadOptions, total=False):
 
 class LookupCall(LookupOptions, CallOptions, ReadOptions, total=False):
     """What :func:`vesica.lookup` takes besides its table, the set's files and the sender."""
+
+    receipt: str | os.PathLike[str] | None
+    """A new file for the receipt that both sides sign at the end, or a folder in which it gets a name of its own."""
 
 
 READ: dict[str, Any] = {

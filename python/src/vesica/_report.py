@@ -202,6 +202,11 @@ class Report:
         return None if transcript is None else _fields(Transcript, transcript)
 
     @property
+    def receipt(self) -> dict[str, Any] | None:
+        """What both sides have signed, as ``docs/receipts.md`` describes it; None if none was asked for."""
+        return self._data.get("receipt")
+
+    @property
     def relay(self) -> str | None:
         """The address of the relay through which the partner was met; None without one."""
         return self._data["relay"]  # type: ignore[no-any-return]

@@ -32,6 +32,7 @@ mod plan;
 mod post;
 mod profile;
 mod python_options;
+mod receipts;
 mod relay;
 mod relay_parts;
 mod results;

@@ -1,6 +1,7 @@
 //! The files that a run writes, checked before it begins: no two are the same, and none replaces a protected file.
 
 use std::fs;
+use std::io;
 use std::iter;
 use std::path::{Path, PathBuf, is_separator};
 use std::time::{Duration, Instant};
@@ -23,7 +24,7 @@ const LIKE_A_REPORT: &str = "2026-01-01T000000Z-receiver-no-session.json";
 /// How long a report may wait for its stream after a cancellation.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Where a report goes.
+/// Where a report or a receipt goes.
 #[derive(Debug)]
 pub enum ReportPlace {
     /// A new file, or a stream.
@@ -32,25 +33,52 @@ pub enum ReportPlace {
     Folder(PathBuf),
 }
 
-/// Checks the paths of report and events, which must differ from each other, from the output and from every protected file.
-/// `-` is a standard stream. A report replaces no other one: its path is a new file's, or a folder's.
+/// What is told of a run, and where, as a user names it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RecordPaths<'a> {
+    /// A new file, or a folder.
+    pub report: Option<&'a Path>,
+    /// A new file, or a folder.
+    pub receipt: Option<&'a Path>,
+    /// A file.
+    pub events: Option<&'a Path>,
+}
+
+/// What is told of a run, and where, once that is checked.
+#[derive(Debug, Default)]
+pub struct RecordPlaces {
+    /// The report.
+    pub report: Option<ReportPlace>,
+    /// The receipt.
+    pub receipt: Option<ReportPlace>,
+    /// The events.
+    pub events: Option<Output>,
+}
+
+/// Checks the paths of report, receipt and events, which must differ from each other, from the output and from every
+/// protected file. `-` is a standard stream. A report or a receipt replaces no file: its path is a new file's, or a folder's.
 pub fn check(
     output: Option<&Path>,
-    logs: [Option<&Path>; 2],
+    records: RecordPaths<'_>,
     protected: &[PathBuf],
-) -> Result<(Option<ReportPlace>, Option<Output>), Error> {
-    let targets: Vec<_> = [output].into_iter().chain(logs).flatten().map(target).collect();
+) -> Result<RecordPlaces, Error> {
+    let RecordPaths { report, receipt, events } = records;
+    // In a folder each gets a name of its own.
+    let files = [report, receipt, events].into_iter().flatten().filter(|path| !path.is_dir());
+    let targets: Vec<_> = output.into_iter().chain(files).map(target).collect();
     if (0..targets.len()).any(|i| targets[..i].contains(&targets[i])) {
         return Err(Error::usage(
-            "two of `[output]`, `[report]` and `[events]` name the same file",
+            "two of `[output]`, `[report]`, `[receipt]` and `[events]` name the same file",
             "name different files, or leave one out",
         ));
     }
     let protected = Protected::of(protected)?;
     output.map_or(Ok(()), |path| protected.check_new(path))?;
-    let [report, events] = logs;
-    let report = report.map(|path| report_at(path, &protected)).transpose()?;
-    Ok((report, events.map(|path| protected.output_at(path)).transpose()?))
+    Ok(RecordPlaces {
+        report: report.map(|path| new_at(path, "report", &protected)).transpose()?,
+        receipt: receipt.map(|path| new_at(path, "receipt", &protected)).transpose()?,
+        events: events.map(|path| protected.output_at(path)).transpose()?,
+    })
 }
 
 /// Checks that a new file at that path would not become a part of the table, if that is a folder or a pattern.
@@ -58,8 +86,8 @@ pub fn check_apart(path: &Path, table: &Path) -> Result<(), Error> {
     Protected::of([&table.to_owned()])?.check_tables(path)
 }
 
-/// A report's place that can be written to and holds no report yet.
-fn report_at(path: &Path, protected: &Protected) -> Result<ReportPlace, Error> {
+/// A place for a report or a receipt (`what`) that can be written to and holds none yet.
+fn new_at(path: &Path, what: &'static str, protected: &Protected) -> Result<ReportPlace, Error> {
     if path.is_dir() {
         // Whatever name it will have, it must be possible to make a file there.
         protected.output_at(&path.join(".vesica-report"))?;
@@ -69,7 +97,7 @@ fn report_at(path: &Path, protected: &Protected) -> Result<ReportPlace, Error> {
     if path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| is_separator(last.into())) {
         if let Ok(Some(_)) = Address::of(path) {
             let message =
-                format!("{}: a store has no folders in which a report could get a name", shown_path(path));
+                format!("{}: a store has no folders in which a {what} could get a name", shown_path(path));
             return Err(Error::usage(message, "give it a name, such as s3://bucket/reports/run-1.json"));
         }
         let message = format!("{}: there is no such folder", shown_path(path));
@@ -79,12 +107,12 @@ fn report_at(path: &Path, protected: &Protected) -> Result<ReportPlace, Error> {
     let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
     if ending.is_some_and(|ending| OTHER_FORMATS.contains(&&*ending)) {
         let message =
-            format!("{}: a report is JSON, and this name belongs to another format", shown_path(path));
-        return Err(Error::usage(message, "give the report's name the ending `.json`"));
+            format!("{}: a {what} is JSON, and this name belongs to another format", shown_path(path));
+        return Err(Error::usage(message, format!("give the {what}'s name the ending `.json`")));
     }
     if output.would_replace() {
-        let message = format!("{}: this file is there already, and a report replaces none", shown_path(path));
-        let remedy = "name a new file, or a folder, where each report gets a name of its own";
+        let message = format!("{}: this file is there already, and a {what} replaces none", shown_path(path));
+        let remedy = format!("name a new file, or a folder, where each {what} gets a name of its own");
         return Err(Error::usage(message, remedy));
     }
     Ok(ReportPlace::File(output))
@@ -194,11 +222,28 @@ impl Report {
     /// Writes the report as JSON, and gives the name of its file if it was to choose one. After a cancellation it waits only
     /// a moment for a stream that takes nothing.
     pub fn write(&self, to: ReportPlace, cancel: &CancelToken) -> Result<Option<String>, Error> {
+        let json = serde_json::to_string_pretty(self).map_err(io::Error::from);
+        self.write_new(to, "json", json.map(|json| json + "\n"), cancel)
+    }
+
+    /// Writes the receipt, if there is one, in the same way.
+    pub fn write_receipt(&self, to: ReportPlace, cancel: &CancelToken) -> Result<Option<String>, Error> {
+        let Some(receipt) = &self.receipt else { return Ok(None) };
+        self.write_new(to, "receipt.json", receipt.to_line().map_err(io::Error::other), cancel)
+    }
+
+    fn write_new(
+        &self,
+        to: ReportPlace,
+        ending: &str,
+        text: io::Result<String>,
+        cancel: &CancelToken,
+    ) -> Result<Option<String>, Error> {
         let begun = Instant::now();
         let (to, chosen) = match to {
             ReportPlace::File(output) => (output, None),
             ReportPlace::Folder(folder) => {
-                let output = Output::check(&self.new_file(&folder), &[]).map(Output::never_replacing);
+                let output = Output::check(&self.new_file(&folder, ending), &[]).map(Output::never_replacing);
                 let output = output.map_err(|error| Error::log(RunPhase::Write, &error))?;
                 let name = output.name().to_owned();
                 (output, Some(name))
@@ -206,19 +251,18 @@ impl Report {
         };
         let written = to.commit(&|| cancel.is_cancelled() && begun.elapsed() > GRACE, |out| {
             let failed = |source| TableError::Write { path: String::new(), source };
-            serde_json::to_writer_pretty(&mut *out, self).map_err(|error| failed(error.into()))?;
-            out.write_all(b"\n").map_err(failed)
+            out.write_all(text.map_err(failed)?.as_bytes()).map_err(failed)
         });
         written.map_err(|error| Error::log(RunPhase::Write, &error)).map(|()| chosen)
     }
 
     /// A path in that folder that is free: when the run began, who this side was, and the run's name if it has one.
-    fn new_file(&self, folder: &Path) -> PathBuf {
+    fn new_file(&self, folder: &Path, ending: &str) -> PathBuf {
         let second = self.started.split('.').next().unwrap_or_default().replace(':', "");
         let session = self.session.as_deref().map(|session| &session[..session.len().min(SESSION_DIGITS)]);
         let name = format!("{second}Z-{}-{}", self.role, session.unwrap_or("no-session"));
-        let numbered = (2..).map(|number| folder.join(format!("{name}-{number}.json")));
-        let mut paths = iter::once(folder.join(format!("{name}.json"))).chain(numbered);
+        let numbered = (2..).map(|number| folder.join(format!("{name}-{number}.{ending}")));
+        let mut paths = iter::once(folder.join(format!("{name}.{ending}"))).chain(numbered);
         paths.find(|path| !path.exists()).unwrap_or_else(|| folder.join(name))
     }
 }

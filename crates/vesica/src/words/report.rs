@@ -8,6 +8,7 @@ use vesica_channel::Traffic;
 use vesica_text::{Text, Voice};
 
 use crate::words::error::{Error, RunPhase, shell};
+use crate::words::receipt::Receipt;
 use crate::words::resources;
 use crate::words::results::ResultReport;
 
@@ -89,6 +90,9 @@ pub struct Report {
     /// The kept set that was published or asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptReport>,
+    /// What both sides have signed, if the settings ask for it and the run was confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Receipt>,
     /// Why it failed, if it did.
     pub error: Option<Error>,
     /// Versions of program and wire.
