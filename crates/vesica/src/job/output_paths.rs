@@ -1,18 +1,23 @@
 //! The files that a run writes, checked before it begins: no two are the same, and none replaces a protected file.
 
 use std::fs;
+use std::io;
 use std::iter;
 use std::path::{Path, PathBuf, is_separator};
 use std::time::{Duration, Instant};
 
 use vesica_channel::CancelToken;
+use vesica_page::PageError;
 use vesica_table::{Address, FileId, Listing, Output, Standard, TableError, shown_path, standard};
 
 use crate::words::error::{Error, RunPhase};
 use crate::words::report::Report;
 
-/// Endings of names that a report cannot have.
-const OTHER_FORMATS: [&str; 5] = ["html", "htm", "pdf", "csv", "xlsx"];
+/// Endings of names of pages.
+const PAGES: [&str; 2] = ["html", "htm"];
+
+/// Endings of names that neither JSON nor a page can have.
+const OTHER_FORMATS: [&str; 3] = ["pdf", "csv", "xlsx"];
 
 /// Digits of a session's name in the name of a report.
 const SESSION_DIGITS: usize = 12;
@@ -27,9 +32,16 @@ const GRACE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub enum ReportPlace {
     /// A new file, or a stream.
-    File(Output),
+    File(Document),
     /// A new file in this folder, named after the run.
     Folder(PathBuf),
+}
+
+/// A new file, or a stream, of JSON or of the page that is made of it.
+#[derive(Debug)]
+pub struct Document {
+    output: Output,
+    is_page: bool,
 }
 
 /// Checks the paths of report and events, which must differ from each other, from the output and from every protected file.
@@ -51,6 +63,11 @@ pub fn check(
     let [report, events] = logs;
     let report = report.map(|path| report_at(path, &protected)).transpose()?;
     Ok((report, events.map(|path| protected.output_at(path)).transpose()?))
+}
+
+/// Checks the path of a document of no run, a plan or an inspected table. It replaces no file.
+pub fn check_document(path: &Path, protected: &[PathBuf]) -> Result<Document, Error> {
+    document_at(path, &Protected::of(protected)?, "name a new file")
 }
 
 /// Checks that a new file at that path would not become a part of the table, if that is a folder or a pattern.
@@ -75,19 +92,29 @@ fn report_at(path: &Path, protected: &Protected) -> Result<ReportPlace, Error> {
         let message = format!("{}: there is no such folder", shown_path(path));
         return Err(Error::usage(message, "make the folder first, or name a new file in an existing one"));
     }
+    let remedy = "name a new file, or a folder, where each report gets a name of its own";
+    document_at(path, protected, remedy).map(ReportPlace::File)
+}
+
+/// A document's place that can be written to. `remedy` is for a file that is there.
+fn document_at(path: &Path, protected: &Protected, remedy: &'static str) -> Result<Document, Error> {
     let output = protected.output_at(path)?.never_replacing();
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    if ending.is_some_and(|ending| OTHER_FORMATS.contains(&&*ending)) {
-        let message =
-            format!("{}: a report is JSON, and this name belongs to another format", shown_path(path));
-        return Err(Error::usage(message, "give the report's name the ending `.json`"));
+    if has_ending(path, &OTHER_FORMATS) {
+        let message = format!(
+            "{}: what is written there is JSON or a page, and this name is of another format",
+            shown_path(path)
+        );
+        return Err(Error::usage(message, "give the name the ending `.json`, or `.html` for a page"));
     }
     if output.would_replace() {
-        let message = format!("{}: this file is there already, and a report replaces none", shown_path(path));
-        let remedy = "name a new file, or a folder, where each report gets a name of its own";
+        let message = format!("{}: this file is there already, and is not replaced", shown_path(path));
         return Err(Error::usage(message, remedy));
     }
-    Ok(ReportPlace::File(output))
+    Ok(Document { output, is_page: has_ending(path, &PAGES) })
+}
+
+fn has_ending(path: &Path, endings: &[&str]) -> bool {
+    path.extension().is_some_and(|ending| endings.contains(&&*ending.to_string_lossy().to_lowercase()))
 }
 
 /// Files that no output may replace.
@@ -190,26 +217,45 @@ fn target(path: &Path) -> (PathBuf, Option<FileId>) {
     }
 }
 
-impl Report {
-    /// Writes the report as JSON, and gives the name of its file if it was to choose one. After a cancellation it waits only
-    /// a moment for a stream that takes nothing.
-    pub fn write(&self, to: ReportPlace, cancel: &CancelToken) -> Result<Option<String>, Error> {
+impl Document {
+    /// Writes the JSON, or the page that `make` makes of it. After a cancellation it waits only a moment for a stream that
+    /// takes nothing.
+    pub fn write(
+        self,
+        json: String,
+        make: fn(&str) -> Result<String, PageError>,
+        cancel: &CancelToken,
+    ) -> Result<(), Error> {
         let begun = Instant::now();
+        let failed = |source| TableError::Write { path: String::new(), source };
+        let text = match self.is_page {
+            true => make(&json).map_err(|error| failed(io::Error::other(error))),
+            false => Ok(json + "\n"),
+        };
+        let written = self.output.commit(&|| cancel.is_cancelled() && begun.elapsed() > GRACE, |out| {
+            out.write_all(text?.as_bytes()).map_err(failed)
+        });
+        written.map_err(|error| Error::log(RunPhase::Write, &error))
+    }
+}
+
+impl Report {
+    /// Writes the report, as JSON or as a page, and gives the name of its file if it was to choose one.
+    pub fn write(&self, to: ReportPlace, cancel: &CancelToken) -> Result<Option<String>, Error> {
+        let failed = |error: &TableError| Error::log(RunPhase::Write, error);
+        let json = serde_json::to_string_pretty(self);
+        let json =
+            json.map_err(|error| failed(&TableError::Write { path: String::new(), source: error.into() }))?;
         let (to, chosen) = match to {
-            ReportPlace::File(output) => (output, None),
+            ReportPlace::File(document) => (document, None),
             ReportPlace::Folder(folder) => {
                 let output = Output::check(&self.new_file(&folder), &[]).map(Output::never_replacing);
-                let output = output.map_err(|error| Error::log(RunPhase::Write, &error))?;
+                let output = output.map_err(|error| failed(&error))?;
                 let name = output.name().to_owned();
-                (output, Some(name))
+                (Document { output, is_page: false }, Some(name))
             }
         };
-        let written = to.commit(&|| cancel.is_cancelled() && begun.elapsed() > GRACE, |out| {
-            let failed = |source| TableError::Write { path: String::new(), source };
-            serde_json::to_writer_pretty(&mut *out, self).map_err(|error| failed(error.into()))?;
-            out.write_all(b"\n").map_err(failed)
-        });
-        written.map_err(|error| Error::log(RunPhase::Write, &error)).map(|()| chosen)
+        to.write(json, vesica_page::report, cancel).map(|()| chosen)
     }
 
     /// A path in that folder that is free: when the run began, who this side was, and the run's name if it has one.
