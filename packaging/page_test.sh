@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Reports, plans and inspected tables as pages, in a browser: runs the program, opens what it has written on a phone, on a
-# desktop and on paper, and checks it with axe-core. Called by `make page-test`: page_test.sh PROGRAM FOLDER. Pictures and
-# PDFs stay in the folder, for somebody to look at.
+# Reports, plans and inspected tables as pages, in a browser: runs the program, opens what it has written on a phone, on
+# a desktop and on paper, and checks it with axe-core. Called by `make page-test`: page_test.sh PROGRAM FOLDER. Pictures
+# and PDFs stay in the folder, for somebody to look at.
 set -euo pipefail
 program=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)

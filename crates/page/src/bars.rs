@@ -41,7 +41,8 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// One that holds all these amounts; a quarter of a power of ten is left at its beginning, so that the least has a bar.
+    /// One that holds all these amounts; a quarter of a power of ten is left at its beginning, so that the least has
+    /// a bar.
     pub(crate) fn of(amounts: impl Iterator<Item = f64> + Clone) -> Self {
         let logs = amounts.filter(|amount| *amount > 0.0).map(f64::log10);
         let least = logs.clone().fold(f64::INFINITY, f64::min);

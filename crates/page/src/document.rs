@@ -41,15 +41,15 @@ impl Document {
         self.id
     }
 
-    /// The JSON as it may stand in an element `script`: no end tag, no comment and no entity is in it, and every character
-    /// that it lacks has an escape of JSON in its place.
+    /// The JSON as it may stand in an element `script`: no end tag, no comment and no entity is in it, and every
+    /// character that it lacks has an escape of JSON in its place.
     pub(crate) fn data(&self) -> &str {
         &self.data
     }
 
-    /// The policy: nothing is loaded, no script runs, nothing is sent, and no style applies but the page's own, which the
-    /// policy names by its digest. So markup that got past the escapes could not even hide a line. (`'unsafe-inline'`
-    /// would let it.)
+    /// The policy: nothing is loaded, no script runs, nothing is sent, and no style applies but the page's own, which
+    /// the policy names by its digest. So markup that got past the escapes could not even hide a line.
+    /// (`'unsafe-inline'` would let it.)
     pub(crate) fn policy(&self) -> String {
         let digest = STANDARD.encode(Sha256::digest(STYLE));
         format!("default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'")
@@ -66,8 +66,8 @@ pub(crate) fn page<T: Template>(
     Ok(of(&value, Document { id, data: embedded(text) }).render()?)
 }
 
-/// JSON in which each character that means something to HTML is escaped as JSON does it. These characters are only in its
-/// strings.
+/// JSON in which each character that means something to HTML is escaped as JSON does it. These characters are only in
+/// its strings.
 fn embedded(json: &str) -> String {
     let mut embedded = String::with_capacity(json.len());
     for c in json.chars() {

@@ -6,10 +6,8 @@
 
 use std::f64::consts::PI;
 
-/// The size of the picture.
-pub(crate) const WIDTH: f64 = 400.0;
-/// Its height.
-pub(crate) const HEIGHT: f64 = 200.0;
+/// The size of the picture, which `templates/report.html` has too.
+const WIDTH: f64 = 400.0;
 
 /// The radius of the larger circle.
 const LARGEST: f64 = 94.0;
@@ -112,11 +110,6 @@ impl Lens {
             is_known: common != Common::Unknown,
             notes,
         }
-    }
-
-    /// Half the height of the picture.
-    pub(crate) fn y(&self) -> f64 {
-        HEIGHT / 2.0
     }
 
     /// The middle of the lens.
@@ -255,7 +248,7 @@ mod tests {
                     let lens = Lens::of([left, right], common);
                     for circle in [lens.left, lens.right] {
                         let inside = circle.x - circle.r >= 0.0 && circle.x + circle.r <= WIDTH;
-                        assert!(inside && circle.r <= HEIGHT / 2.0, "{left} {right} {common:?}: {lens:?}");
+                        assert!(inside && circle.r <= LARGEST, "{left} {right} {common:?}: {lens:?}");
                     }
                 }
             }

@@ -1,14 +1,14 @@
 //! Pages for a person: the report of a run, a plan, an inspected table.
 //!
-//! A page is a function of the JSON that programs get, and holds that JSON, so it says nothing that a program would not
-//! find. It is one file, has no script and loads nothing. Its policy forbids both.
+//! A page is a function of the JSON that programs get, and holds that JSON, so it says nothing that a program would
+//! not find. It is one file, has no script and loads nothing. Its policy forbids both.
 //!
 //! Everything in the JSON may come from a file or from the partner. The templates escape every value, and
-//! [`visible`](vesica_text::visible) replaces the characters that would turn the text around. A field that is missing, or
-//! of another type, is left out of the page.
+//! [`visible`](vesica_text::visible) replaces the characters that would turn the text around. A field that is
+//! missing, or of another type, is left out of the page.
 //!
-//! Their places: `report.rs`, with `lens.rs`, which draws the two sets; `plan.rs`; `inspection.rs`. The templates and the
-//! style are in `templates/`.
+//! Their places: `report.rs`, with `lens.rs`, which draws the two sets; `plan.rs`; `inspection.rs`. The templates and
+//! the style are in `templates/`.
 
 #![forbid(unsafe_code)]
 

@@ -22,8 +22,6 @@ pub(crate) struct Page {
     rows: Vec<Row>,
     refused: Vec<Fact>,
     records: Vec<String>,
-    /// Whether a time is of another record than the first.
-    has_other_records: bool,
 }
 
 /// An amount that all protocols are compared by.
@@ -70,8 +68,8 @@ impl Page {
         let row = |other: &&Value| Row::of(other, chosen, &first, &columns);
         let rows: Vec<Row> = possible.iter().map(row).collect();
         let used = |record: &&String| estimates().any(|cost| cost["time"]["nearest"]["record"] == **record);
-        let records: Vec<String> = records.iter().filter(used).cloned().collect();
-        let has_other_records = records.iter().any(|record| *record != first);
+        let marked = |record: &String| if *record == first { first.clone() } else { format!("* {record}") };
+        let records: Vec<String> = records.iter().filter(used).map(marked).collect();
         let refused = list(&plan["alternatives"]).filter_map(|other| {
             let why = other["refused"].as_str()?;
             Some(Fact::new(text(other, "protocol"), Cell::words(why)))
@@ -85,7 +83,6 @@ impl Page {
             rows,
             refused: refused.collect(),
             records,
-            has_other_records,
             document,
         }
     }
@@ -253,10 +250,7 @@ mod tests {
         let rows: Vec<_> = page.rows.iter().map(|row| (row.protocol.as_str(), row.is_chosen)).collect();
         assert_eq!(rows, [("vole", true), ("dkt", false)]);
         assert_eq!([&page.rows[0].amounts[0].shown, &page.rows[1].amounts[0].shown], ["2.0 s", "3 min*"]);
-        assert_eq!(
-            (page.refused.len(), page.has_other_records, page.records),
-            (1, true, vec!["one".into(), "two".into()])
-        );
+        assert_eq!((page.refused.len(), page.records), (1, vec!["one".into(), "* two".into()]));
         let length = |row: usize| page.rows[row].amounts[0].bars[0];
         assert!(length(0) > 0.0 && length(0) < length(1));
         let html = crate::plan(&plan.to_string()).unwrap();

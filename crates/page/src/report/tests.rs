@@ -102,7 +102,8 @@ fn nothing_of_a_report_is_markup() {
         json!({"outcome": "failed", "error": {"side": "ours", "phase": "read", "message": "a", "remedy": "b"}}),
         json!({"match_rules": [{"rule": "a", "keys": 1, "matching_rows": 1}], "hints": ["c"], "relay": "d"}),
         json!({"result": {"kind": "sum", "receiver_learns": ["e"], "sums": [{"column": "f", "sum": "7"}]}}),
-        json!({"kept": {"epoch": 1, "digest": "g", "keys": 1, "asked": 1}, "receipt": {"statement": {"receiver": {"key": "h"}}}}),
+        json!({"kept": {"epoch": 1, "digest": "g", "keys": 1, "asked": 1},
+               "receipt": {"statement": {"receiver": {"key": "h"}}}}),
     ];
     let plain = |report: &Value| html(report).matches('<').count();
     for kind in kinds {
@@ -190,7 +191,8 @@ fn a_sender_a_helper_and_a_kept_set_have_pages() {
     let parties = json!({"receiver": party(10), "sender": party(20), "common_items": 5});
     let nothing = json!({"rows": 0, "items": 0});
     let helper = words(&with(&json!({
-        "role": "helper", "parties": parties, "result": null, "matches": null, "sizes": nothing, "input": null, "terms": {},
+        "role": "helper", "parties": parties, "result": null, "matches": null, "sizes": nothing,
+        "input": null, "terms": {},
     })));
     for said in ["Report of the helper", "5 keys in common", "Receiver 10", "Sender 20", "and not which"] {
         assert!(helper.contains(said), "{said}: {helper}");

@@ -218,8 +218,8 @@ fn target(path: &Path) -> (PathBuf, Option<FileId>) {
 }
 
 impl Document {
-    /// Writes the JSON, or the page that `make` makes of it. After a cancellation it waits only a moment for a stream that
-    /// takes nothing.
+    /// Writes the JSON, or the page that `make` makes of it. After a cancellation it waits only a moment for a stream
+    /// that takes nothing.
     pub fn write(
         self,
         json: String,
