@@ -12,7 +12,7 @@ use serde_json::Value;
 use vesica_text::amounts::{Bytes, grouped, seconds};
 
 use crate::document::Document;
-use crate::json::{count, fields, shown, text, texts};
+use crate::json::{count, fields, list, shown, text, texts};
 use crate::table::{Cell, Fact, Prose, Table};
 
 use figure::Figure;
@@ -26,8 +26,8 @@ const KEY_PREFIX: &str = "vesica-pub1-";
 /// Characters of a key or a digest that stand for it.
 const SHORT: usize = 16;
 
-/// Terms and rules that are printed; a longer list is whole on the screen.
-const PRINTED: usize = 8;
+/// Rules that are printed; a longer list is whole on the screen.
+const PRINTED: usize = 4;
 
 /// The page.
 #[derive(Template)]
@@ -41,7 +41,7 @@ pub(crate) struct Page {
     figure: Option<Figure>,
     learned: Learned,
     hints: Vec<Prose>,
-    sums: Option<Table>,
+    sums: Vec<Fact>,
     rules: Option<Table>,
     rows: Vec<Fact>,
     phases: Option<Phases>,
@@ -147,19 +147,13 @@ fn moment(text: &str) -> String {
 }
 
 /// The columns and their sums.
-fn sums(report: &Value) -> Option<Table> {
-    let sums = report["result"]["sums"].as_array()?;
-    let row = |sum: &Value| {
+fn sums(report: &Value) -> Vec<Fact> {
+    let sum = |sum: &Value| {
         let digits = text(sum, "sum");
         let number = digits.parse::<i128>().map_or_else(|_| digits.to_owned(), grouped);
-        vec![Cell::words(text(sum, "column")), Cell::number(number)]
+        Fact::new(text(sum, "column"), Cell::number(number))
     };
-    Some(Table {
-        caption: "Sums over the keys that match",
-        head: vec![("Column of the sender", "words"), ("Sum", "number")],
-        rows: sums.iter().map(row).collect(),
-        printed: PRINTED,
-    })
+    list(&report["result"]["sums"]).map(sum).collect()
 }
 
 /// What the rules to match by made of the rows. A single rule is in the terms, and its counts are the table's.

@@ -76,7 +76,8 @@ fn ended(report: &Value) -> (String, Vec<String>) {
         return (title, line.into_iter().collect());
     }
     if let Some(sums) = result["sums"].as_array() {
-        let title = format!("{} over the keys that match", counted(sums.len() as u64, "sum"));
+        let title = if sums.len() == 1 { "The sum" } else { "The sums" };
+        let title = format!("{title} over the keys that match");
         return (title, vec!["How many keys match is not shown.".to_owned()]);
     }
     if let Some(keys) = matches["items"].as_u64() {

@@ -165,7 +165,7 @@ fn every_kind_of_result_has_its_headline_and_its_picture() {
         (noisy(result("at_least", true.into())), "At least 500 keys match", "In both not known"),
         (
             result("sums", json!([{"column": "a", "sum": "12345678901234567890"}])),
-            "1 sum over",
+            "The sum over the keys",
             "In both not known",
         ),
         (json!({"role": "sender", "matches": null}), "The run is complete", "In both not known"),
