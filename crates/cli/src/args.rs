@@ -157,6 +157,9 @@ pub(crate) struct Inspect {
     /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write it to a new FILE in place of the screen: a page for a person if the name ends in .html, otherwise JSON
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub(crate) output: Option<PathBuf>,
     /// Write what the keys look like to a new FILE that the partner may have, for `vesica compare`: shares of forms, letters and lengths, and no value
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,

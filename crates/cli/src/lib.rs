@@ -12,7 +12,6 @@ mod bench;
 mod deadline;
 mod documents;
 mod events;
-mod figures;
 mod inspect;
 mod kept;
 mod keygen;

@@ -53,6 +53,7 @@ pub use vesica_crypto::device;
 pub use vesica_crypto::memory::keep_freed_memory;
 pub use vesica_encode as encode;
 pub use vesica_net as net;
+pub use vesica_page as page;
 pub use vesica_protocols as protocols;
 pub use vesica_table as table;
 pub use vesica_text as text;

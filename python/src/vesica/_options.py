@@ -190,8 +190,8 @@ class CallOptions(TypedDict, total=False):
     """How a call is followed and ended."""
 
     report: str | os.PathLike[str] | Callable[[Report], object] | None
-    """A new file for the report, also of a run that fails, or a folder in which it gets a name of its own; or a function that
-    takes the :class:`vesica.Report`."""
+    """A new file for the report, also of a run that fails: a page for a person if its name ends in ``.html``, otherwise JSON;
+    or a folder in which it gets a name of its own; or a function that takes the :class:`vesica.Report`."""
     events: Callable[[Event], object] | None
     """A function that is called with each event, in the calling thread. An exception in it ends the run."""
     progress: bool

@@ -115,6 +115,8 @@ class Phase(NamedTuple):
 
     name: str
     """Its name."""
+    words: str
+    """What happens in it."""
     wall_s: float
     """Wall time in seconds."""
     cpu_s: float

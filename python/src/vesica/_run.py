@@ -221,8 +221,8 @@ def receive(
         stray_quotes: For a path: ``"text"`` takes a quote in a field that does not begin with one as a character.
         ragged: For a path: ``"pad"`` fills up rows with too few fields, ``"skip"`` leaves out those of another length.
         null: For a path: texts that are null, as empty fields are.
-        report: A new file for the report, also of a run that fails, or a folder in which it gets a name of its own; or a
-            function that takes the :class:`Report`.
+        report: A new file for the report, also of a run that fails: a page for a person if its name ends in ``.html``,
+            otherwise JSON; or a folder in which it gets a name of its own; or a function that takes the :class:`Report`.
         receipt: A new file, or a folder, for the receipt that both sides sign at the end; :func:`verify` checks it.
         events: A function that is called with each event, in the calling thread. An exception in it ends the run.
         progress: Show a bar (needs tqdm).

@@ -18,7 +18,7 @@ pub(super) fn set_size(text: &str) -> Result<usize, String> {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "This side's choices")]
 pub(crate) struct Records {
-    /// Write a JSON report of the run, also when it fails: to a new file, or to a folder, where it gets a name of its own; `-` is standard output
+    /// Write a report of the run, also when it fails: to a new file, as a page for a person if its name ends in .html and otherwise as JSON, or to a folder, where it gets a name of its own; `-` is standard output
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) report: Option<PathBuf>,
     /// Where the receipt goes. Commands that have a partner have an option for it.

@@ -27,6 +27,7 @@ mod meeting;
 mod memory;
 mod outputs;
 mod packages;
+mod pages;
 mod parts;
 mod plan;
 mod post;

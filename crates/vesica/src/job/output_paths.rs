@@ -7,13 +7,18 @@ use std::path::{Path, PathBuf, is_separator};
 use std::time::{Duration, Instant};
 
 use vesica_channel::CancelToken;
+use vesica_page::PageError;
 use vesica_table::{Address, FileId, Listing, Output, Standard, TableError, shown_path, standard};
+use vesica_text::Text;
 
 use crate::words::error::{Error, RunPhase};
 use crate::words::report::Report;
 
-/// Endings of names that a report cannot have.
-const OTHER_FORMATS: [&str; 5] = ["html", "htm", "pdf", "csv", "xlsx"];
+/// Endings of names of pages.
+const PAGES: [&str; 2] = ["html", "htm"];
+
+/// Endings of names that neither JSON nor a page can have.
+const OTHER_FORMATS: [&str; 3] = ["pdf", "csv", "xlsx"];
 
 /// Digits of a session's name in the name of a report.
 const SESSION_DIGITS: usize = 12;
@@ -28,9 +33,16 @@ const GRACE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub enum ReportPlace {
     /// A new file, or a stream.
-    File(Output),
+    File(Document),
     /// A new file in this folder, named after the run.
     Folder(PathBuf),
+}
+
+/// A new file, or a stream, of JSON or of the page that is made of it.
+#[derive(Debug)]
+pub struct Document {
+    output: Output,
+    is_page: bool,
 }
 
 /// What is told of a run, and where, as a user names it.
@@ -55,6 +67,22 @@ pub struct RecordPlaces {
     pub events: Option<Output>,
 }
 
+/// What makes a page of JSON.
+type MakePage = fn(&str) -> Result<String, PageError>;
+
+/// What a run writes of itself at its end.
+struct Kind {
+    /// As messages call it.
+    what: &'static str,
+    /// The ending of a name that it gets in a folder.
+    ending: &'static str,
+    /// How it becomes a page, if it can be one.
+    page: Option<MakePage>,
+}
+
+const REPORT: Kind = Kind { what: "report", ending: "json", page: Some(vesica_page::report) };
+const RECEIPT: Kind = Kind { what: "receipt", ending: "receipt.json", page: None };
+
 /// Checks the paths of report, receipt and events, which must differ from each other, from the output and from every
 /// protected file. `-` is a standard stream. A report or a receipt replaces no file: its path is a new file's, or a folder's.
 pub fn check(
@@ -75,10 +103,15 @@ pub fn check(
     let protected = Protected::of(protected)?;
     output.map_or(Ok(()), |path| protected.check_new(path))?;
     Ok(RecordPlaces {
-        report: report.map(|path| new_at(path, "report", &protected)).transpose()?,
-        receipt: receipt.map(|path| new_at(path, "receipt", &protected)).transpose()?,
+        report: report.map(|path| new_at(path, &REPORT, &protected)).transpose()?,
+        receipt: receipt.map(|path| new_at(path, &RECEIPT, &protected)).transpose()?,
         events: events.map(|path| protected.output_at(path)).transpose()?,
     })
+}
+
+/// Checks the path of a document of no run, a plan or an inspected table. It replaces no file.
+pub fn check_document(path: &Path, protected: &[PathBuf]) -> Result<Document, Error> {
+    document_at(path, &Protected::of(protected)?, "name a new file")
 }
 
 /// Checks that a new file at that path would not become a part of the table, if that is a folder or a pattern.
@@ -86,8 +119,9 @@ pub fn check_apart(path: &Path, table: &Path) -> Result<(), Error> {
     Protected::of([&table.to_owned()])?.check_tables(path)
 }
 
-/// A place for a report or a receipt (`what`) that can be written to and holds none yet.
-fn new_at(path: &Path, what: &'static str, protected: &Protected) -> Result<ReportPlace, Error> {
+/// A place for a report or a receipt that can be written to and holds none yet.
+fn new_at(path: &Path, kind: &Kind, protected: &Protected) -> Result<ReportPlace, Error> {
+    let what = kind.what;
     if path.is_dir() {
         // Whatever name it will have, it must be possible to make a file there.
         protected.output_at(&path.join(".vesica-report"))?;
@@ -103,19 +137,33 @@ fn new_at(path: &Path, what: &'static str, protected: &Protected) -> Result<Repo
         let message = format!("{}: there is no such folder", shown_path(path));
         return Err(Error::usage(message, "make the folder first, or name a new file in an existing one"));
     }
+    if kind.page.is_none() && has_ending(path, &PAGES) {
+        let message = format!("{}: a {what} is JSON, and this name is of another format", shown_path(path));
+        return Err(Error::usage(message, "give the name the ending `.json`"));
+    }
+    let remedy = format!("name a new file, or a folder, where each {what} gets a name of its own");
+    document_at(path, protected, remedy).map(ReportPlace::File)
+}
+
+/// A document's place that can be written to. `remedy` is for a file that is there.
+fn document_at(path: &Path, protected: &Protected, remedy: impl Into<Text>) -> Result<Document, Error> {
     let output = protected.output_at(path)?.never_replacing();
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    if ending.is_some_and(|ending| OTHER_FORMATS.contains(&&*ending)) {
-        let message =
-            format!("{}: a {what} is JSON, and this name belongs to another format", shown_path(path));
-        return Err(Error::usage(message, format!("give the {what}'s name the ending `.json`")));
+    if has_ending(path, &OTHER_FORMATS) {
+        let message = format!(
+            "{}: what is written there is JSON or a page, and this name is of another format",
+            shown_path(path)
+        );
+        return Err(Error::usage(message, "give the name the ending `.json`, or `.html` for a page"));
     }
     if output.would_replace() {
-        let message = format!("{}: this file is there already, and a {what} replaces none", shown_path(path));
-        let remedy = format!("name a new file, or a folder, where each {what} gets a name of its own");
+        let message = format!("{}: this file is there already, and is not replaced", shown_path(path));
         return Err(Error::usage(message, remedy));
     }
-    Ok(ReportPlace::File(output))
+    Ok(Document { output, is_page: has_ending(path, &PAGES) })
+}
+
+fn has_ending(path: &Path, endings: &[&str]) -> bool {
+    path.extension().is_some_and(|ending| endings.contains(&&*ending.to_string_lossy().to_lowercase()))
 }
 
 /// Files that no output may replace.
@@ -218,42 +266,55 @@ fn target(path: &Path) -> (PathBuf, Option<FileId>) {
     }
 }
 
+impl Document {
+    /// Writes the text, or the page that `page` makes of it. After a cancellation it waits only a moment for a stream that
+    /// takes nothing.
+    pub fn write(self, json: String, page: Option<MakePage>, cancel: &CancelToken) -> Result<(), Error> {
+        let begun = Instant::now();
+        let failed = |source| TableError::Write { path: String::new(), source };
+        let text = match page.filter(|_| self.is_page) {
+            Some(page) => page(&json).map_err(|error| failed(io::Error::other(error))),
+            None => Ok(json),
+        };
+        let written = self.output.commit(&|| cancel.is_cancelled() && begun.elapsed() > GRACE, |out| {
+            out.write_all(text?.as_bytes()).map_err(failed)
+        });
+        written.map_err(|error| Error::log(RunPhase::Write, &error))
+    }
+}
+
 impl Report {
-    /// Writes the report as JSON, and gives the name of its file if it was to choose one. After a cancellation it waits only
-    /// a moment for a stream that takes nothing.
+    /// Writes the report, as JSON or as a page, and gives the name of its file if it was to choose one.
     pub fn write(&self, to: ReportPlace, cancel: &CancelToken) -> Result<Option<String>, Error> {
         let json = serde_json::to_string_pretty(self).map_err(io::Error::from);
-        self.write_new(to, "json", json.map(|json| json + "\n"), cancel)
+        self.write_as(&REPORT, to, json.map(|json| json + "\n"), cancel)
     }
 
     /// Writes the receipt, if there is one, in the same way.
     pub fn write_receipt(&self, to: ReportPlace, cancel: &CancelToken) -> Result<Option<String>, Error> {
         let Some(receipt) = &self.receipt else { return Ok(None) };
-        self.write_new(to, "receipt.json", receipt.to_line().map_err(io::Error::other), cancel)
+        self.write_as(&RECEIPT, to, receipt.to_line().map_err(io::Error::other), cancel)
     }
 
-    fn write_new(
+    fn write_as(
         &self,
+        kind: &Kind,
         to: ReportPlace,
-        ending: &str,
-        text: io::Result<String>,
+        json: io::Result<String>,
         cancel: &CancelToken,
     ) -> Result<Option<String>, Error> {
-        let begun = Instant::now();
+        let failed = |error: &TableError| Error::log(RunPhase::Write, error);
+        let json = json.map_err(|source| failed(&TableError::Write { path: String::new(), source }))?;
         let (to, chosen) = match to {
-            ReportPlace::File(output) => (output, None),
+            ReportPlace::File(document) => (document, None),
             ReportPlace::Folder(folder) => {
-                let output = Output::check(&self.new_file(&folder, ending), &[]).map(Output::never_replacing);
-                let output = output.map_err(|error| Error::log(RunPhase::Write, &error))?;
+                let output = Output::check(&self.new_file(&folder, kind.ending), &[]);
+                let output = output.map(Output::never_replacing).map_err(|error| failed(&error))?;
                 let name = output.name().to_owned();
-                (output, Some(name))
+                (Document { output, is_page: false }, Some(name))
             }
         };
-        let written = to.commit(&|| cancel.is_cancelled() && begun.elapsed() > GRACE, |out| {
-            let failed = |source| TableError::Write { path: String::new(), source };
-            out.write_all(text.map_err(failed)?.as_bytes()).map_err(failed)
-        });
-        written.map_err(|error| Error::log(RunPhase::Write, &error)).map(|()| chosen)
+        to.write(json, kind.page, cancel).map(|()| chosen)
     }
 
     /// A path in that folder that is free: when the run began, who this side was, and the run's name if it has one.
