@@ -266,7 +266,7 @@ fn its_words_tell_who_learnt_what() {
     for said in [
         "security malicious",
         "which of its own rows match",
-        "epoch 3 under key 1",
+        "at epoch 3",
         "keys are those that were",
     ] {
         assert!(words.contains(said), "{said}\n{words}");
