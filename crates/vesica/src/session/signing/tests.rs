@@ -174,28 +174,6 @@ fn digests_that_differ_are_told_before_the_signatures() {
     assert_eq!(ended, Err(SessionError::Unconfirmed("the digests of what was sent and received")));
 }
 
-#[test]
-fn zz_measure_signing() {
-    let identities = two();
-    let [mut here, mut there] = connected(&identities);
-    let [receiver, sender] = thread::scope(|scope| {
-        let sender = scope.spawn(|| agree(Role::Sender, &identities[1], &mut there));
-        [agree(Role::Receiver, &identities[0], &mut here), sender.join().unwrap()]
-    });
-    let d = here.digests();
-    let theirs = Digests { sent: d.received, received: d.sent };
-    let signature = *sender.signing().unwrap().sign(&theirs).unwrap().signature();
-    let begun = std::time::Instant::now();
-    for _ in 0..1000 {
-        receiver.signing().unwrap().sign(&d).unwrap();
-    }
-    let signed = begun.elapsed();
-    for _ in 0..1000 {
-        receiver.signing().unwrap().sign(&d).unwrap().countersigned(&signature).unwrap();
-    }
-    eprintln!("sign {:?} sign+check {:?} (each)", signed / 1000, (begun.elapsed() - signed) / 1000);
-}
-
 /// What a side tells of itself has one form.
 #[test]
 fn times_and_versions_that_no_side_tells_are_refused() {
