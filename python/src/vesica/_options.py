@@ -283,6 +283,9 @@ class PartyOptions(RunOptions, ReadOptions, total=False):
     only the columns, in the order of its rules."""
     keep_base_ots: str | os.PathLike[str] | None
     """A file, one for each partner and role, that keeps base OTs for later runs; with ``security="semi-honest"``."""
+    ledger: str | os.PathLike[str] | None
+    """A ledger of my runs, in which this one is written down before anything of my table leaves; see
+    :func:`vesica.ledger`."""
     helper: str | None
     """Where a helper listens, ``"HOST:PORT"``, for ``protocol="server-aided"``."""
     helper_key: str | None
@@ -328,6 +331,7 @@ PARTNER = {
     "peer": None,
     "insecure_plaintext": False,
     "keep_base_ots": None,
+    "ledger": None,
     "helper": None,
     "helper_key": None,
 }

@@ -48,7 +48,8 @@ pub fn agree_greeted(
     items: usize,
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
-    agree_on_demand(channel, mine, wanted, (items, &|_, _, _| PartsWanted::ONE), my_key)
+    let demand = &|_: Sizes, _: CostsOfParts<'_>, _: &dyn Fn(Parts) -> f64| PartsWanted::ONE;
+    agree_on_demand(channel, mine, wanted, (items, demand, &|_| Ok(())), my_key)
 }
 
 /// How many parts this side wants for sets of these sizes, if a run can have several parts. The second argument tells what
@@ -56,17 +57,20 @@ pub fn agree_greeted(
 /// a part, in seconds.
 pub(crate) type Demand<'d> = &'d dyn Fn(Sizes, CostsOfParts<'_>, &dyn Fn(Parts) -> f64) -> PartsWanted;
 
+/// What this side does before its size leaves: an error ends the run.
+pub(crate) type BeforeSize<'d> = &'d dyn Fn(&Connection) -> Result<(), SessionError>;
+
 /// As [`agree_greeted`], for a side that may need several parts.
 pub(crate) fn agree_on_demand(
     channel: &mut Connection,
     mine: &Terms,
     wanted: Wanted<'_>,
-    (items, demand): (usize, Demand<'_>),
+    (items, demand, before_size): (usize, Demand<'_>, BeforeSize<'_>),
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
     // Terms and sizes take no computing. Without a limit, a partner could hold this side with heartbeats or single bytes.
     channel.expect_prompt();
-    let agreed = compare(channel, mine, wanted, (items, demand), my_key);
+    let agreed = compare(channel, mine, wanted, (items, demand, before_size), my_key);
     let refused = |error| match error {
         SessionError::Channel(ChannelError::PeerFinished) => SessionError::RefusedTerms,
         error => error,
@@ -91,7 +95,7 @@ fn compare(
     channel: &mut Connection,
     mine: &Terms,
     wanted: Wanted<'_>,
-    (items, demand): (usize, Demand<'_>),
+    (items, demand, before_size): (usize, Demand<'_>, BeforeSize<'_>),
     my_key: Option<&PublicKey>,
 ) -> Result<Agreed, SessionError> {
     let my_bytes = mine.encode();
@@ -106,6 +110,7 @@ fn compare(
     let (asked, wanted) = (mine.choice(&theirs), Wanted { allow_insecure, ..wanted });
     auto::choose(&asked, wanted, None)?;
     let role = mine.role();
+    before_size(channel)?;
     let their_items = exchange_sizes(channel, mine, &theirs, items)?;
     let sizes = match role {
         Role::Receiver => Sizes { receiver: items, sender: their_items },
@@ -300,7 +305,8 @@ mod tests {
             channel.send(&greeting(&terms)).unwrap();
             let demand = &move |_: Sizes, _: CostsOfParts<'_>, _: &dyn Fn(Parts) -> f64| wanted;
             let agreed =
-                agree_on_demand(channel, &terms, settings.wanted(), (1 << 20, demand), None).unwrap();
+                agree_on_demand(channel, &terms, settings.wanted(), (1 << 20, demand, &|_| Ok(())), None)
+                    .unwrap();
             (agreed.parts.count(), agreed.allowance(2))
         };
         let [mine, theirs] = wanted.map(|for_cores| PartsWanted { needed, for_cores });

@@ -9,9 +9,8 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_channel::{CancelToken, Digests, Meter, Traffic};
 use vesica_net::{Connection, NetEvent, PublicKey};
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role};
@@ -28,7 +27,7 @@ use crate::words::error::{Error, RunPhase};
 use crate::words::memory::Bytes as Amount;
 use crate::words::parts::Parts;
 use crate::words::report::{
-    self, Bytes, Event, InputReport, Keys, MatchCounts, OnEvent, PhaseLog, Report, Transcript, Versions,
+    self, Bytes, Event, InputReport, Keys, MatchCounts, OnEvent, PhaseLog, Report, Transcript, Versions, now,
 };
 use crate::words::resources;
 use crate::words::results::{Answer, ResultReport};
@@ -218,6 +217,16 @@ impl<'a> Reporter<'a> {
     /// What the table was read from.
     pub(crate) fn input(&self, input: InputReport) {
         self.state().report.input = Some(input);
+    }
+
+    /// The digest of what the table was read from, where there is one.
+    pub(crate) fn input_digest(&self) -> Option<String> {
+        self.state().report.input.as_ref().map(|input| input.blake3.clone())
+    }
+
+    /// How many different keys the table has.
+    pub(crate) fn distinct_keys(&self) -> u64 {
+        self.state().report.sizes.items
     }
 
     /// Digests of what went over the channel, which may have ended early.
@@ -539,10 +548,6 @@ fn transcript_of(channel: &Connection) -> Transcript {
 }
 
 /// The time by this machine's clock: UTC, as RFC 3339 writes it, to the millisecond.
-fn now() -> String {
-    DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Millis, true)
-}
-
 /// What went over two connections.
 fn sum(one: Traffic, other: Traffic) -> Traffic {
     Traffic {

@@ -1,8 +1,9 @@
 //! The report of a run and its events. Neither holds a key of a table.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Serialize, Serializer};
 use vesica_channel::Traffic;
 use vesica_text::{Text, Voice};
@@ -401,6 +402,11 @@ impl Event {
     pub fn to_json_line(&self, started: Instant) -> Result<String, serde_json::Error> {
         json_line(self, started)
     }
+}
+
+/// The time in UTC by this machine's clock, as RFC 3339 writes it.
+pub(crate) fn now() -> String {
+    DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// An event as a line of JSON with `t`, the seconds since the start; no line end.
