@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use vesica::ledger::{self, Budget, PartnerLearns, RunLine, SetRuns, Summary};
+use vesica::ledger::{self, BudgetUse, PartnerLearns, RunLine, SetRuns, Summary};
 use vesica::table::shown_path;
 
 use crate::args::Ledger;
@@ -49,7 +49,7 @@ fn text(file: &str, summary: &Summary) -> String {
 
 /// What the runs about a set add up to.
 fn sums(set: &SetRuns) -> Vec<String> {
-    let of = |what: &str, budget: Budget| {
+    let of = |what: &str, budget: BudgetUse| {
         let limit = budget.most.zip(budget.left);
         let limit = limit.map_or("no limit".to_owned(), |(most, left)| format!("of {most}; {left} left"));
         format!("    {what}: {} ({limit})", budget.spent)

@@ -242,7 +242,7 @@ fn kills(rounds: u64) {
                 scene.receiver(address, &theirs)
             })
             .collect();
-        thread::sleep(Duration::from_micros(rng.random_range(0..60_000)));
+        thread::sleep(Duration::from_micros(rng.random_range(0..120_000)));
         let which = rng.random_range(1..4u32);
         for (at, (sender, _)) in senders.iter().enumerate() {
             if which >> at & 1 == 1 {
@@ -258,10 +258,15 @@ fn kills(rounds: u64) {
         check(&scene, round, before, runs_before, &ended);
         begun_in_all += begun(&scene) - runs_before;
     }
-    let torn = ledger(&scene)["torn"].as_array().unwrap().len();
-    assert_eq!(torn, torn_in_all);
+    let runs = ledger(&scene);
+    assert_eq!(runs["torn"].as_array().unwrap().len(), torn_in_all);
+    let runs = runs["partners"][0]["sets"][0]["runs"].as_array().unwrap();
+    let open: Vec<&Value> = runs.iter().filter(|run| run["outcome"] == "open").collect();
+    let playing = open.iter().filter(|run| !run["session"].is_null()).count();
     println!(
-        "{rounds} rounds: {killed} senders killed, {begun_in_all} runs begun, {torn} torn lines, all named"
+        "{rounds} rounds: {killed} senders killed, {begun_in_all} runs begun, {} of them killed, {playing} of these in the \
+         protocol; {torn_in_all} torn lines, all named",
+        open.len()
     );
 }
 

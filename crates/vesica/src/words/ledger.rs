@@ -39,14 +39,14 @@ use vesica_table::shown_path;
 use vesica_text::{Text, text};
 
 use crate::words::error::{Error, Kind, REPORT_A_BUG, RunPhase, Side};
-use crate::words::results::shown;
+use crate::words::results::{ResultChoice, shown};
 use crate::words::settings::Settings;
 use crate::words::system::exhausted;
 use account::Over;
 pub use chain::PartnerLearns;
 use chain::{Agreement, Begin, Chain, ChainError, End, Entry};
 pub(crate) use sketch::{Sketch, Sketcher};
-pub use summary::{Budget, PartnerRuns, RunLine, SetRuns, Summary, Torn, read};
+pub use summary::{BudgetUse, PartnerRuns, RunLine, SetRuns, Summary, Torn, read};
 
 /// How long a run waits for another one that appends to the same ledger.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -135,7 +135,7 @@ impl RunLedger {
         let begin = begin(role, settings, set, partner, post);
         let (line, torn) = self.locked(|file, chain| {
             let runs = account::runs(&chain.lines)?;
-            let goes_on = |run: &&account::Run| {
+            let goes_on = |run: &&account::NotedRun| {
                 begin.post.is_some() && run.begin.post == begin.post && run.begin.partner == begin.partner
             };
             if let Some(run) = runs.iter().find(goes_on) {
@@ -234,7 +234,7 @@ impl<E: Into<ChainError>> From<E> for Stop {
     }
 }
 
-fn times(runs: &[account::Run]) -> Vec<(u64, String)> {
+fn times(runs: &[account::NotedRun]) -> Vec<(u64, String)> {
     runs.iter().map(|run| (run.line, run.time.clone())).collect()
 }
 
@@ -267,7 +267,6 @@ fn begin(role: Role, settings: &Settings, set: &OwnSet, partner: String, post: O
 
 /// What a partner in that role learns of this side's set.
 fn partner_learns(partner: Role, settings: &Settings) -> PartnerLearns {
-    use crate::words::results::ResultChoice;
     let rows = settings.result.result == ResultChoice::Rows;
     let enough = settings.result.min_matches.is_some() || settings.audit_max.is_some();
     match settings.learns_result(partner) {

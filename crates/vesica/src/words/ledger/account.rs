@@ -5,9 +5,9 @@
 //! - **counts** are those whose partner learns a number. k exact counts over sets of n keys tell at most k·log₂(n + 1)
 //!   bits; some 2n/log₂ n of them tell every member of a set of n (Lindström 1965), and two that differ in a key tell
 //!   of that key;
-//! - **ε** of counts with noise is added up: runs with ε₁, …, ε_k are (ε₁ + … + ε_k)-differentially private together,
-//!   also if later ones depend on earlier results (Dwork and Roth, "The Algorithmic Foundations of Differential
-//!   Privacy", §3.5, Theorem 3.16). A count without noise has no ε;
+//! - **ε** of counts with noise is added up: runs with ε₁, …, ε_k are (ε₁ + … + ε_k)-differentially private together
+//!   (Dwork and Roth, "The Algorithmic Foundations of Differential Privacy", Theorem 3.16 without δ; the odds of each run
+//!   multiply also if later runs depend on earlier results). A count without noise has no ε;
 //! - **questions** are the keys of the partner, where it learns which of them match.
 //!
 //! A run is spent from its first line on, unless it has ended before the protocol began: nobody knows how far a run
@@ -21,7 +21,7 @@ const SAME: f64 = 0.5;
 
 /// A run, as the ledger has it.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct NotedRun {
     /// The number of its first line, by which it is known.
     pub(super) line: u64,
     pub(super) time: String,
@@ -30,7 +30,7 @@ pub(super) struct Run {
     pub(super) end: Option<End>,
 }
 
-impl Run {
+impl NotedRun {
     /// Whether the partner may have learnt something by it.
     pub(super) fn is_spent(&self) -> bool {
         self.agreement.is_some() || self.end.is_none()
@@ -44,14 +44,14 @@ impl Run {
 }
 
 /// The runs of these lines.
-pub(super) fn runs(lines: &[Line]) -> Result<Vec<Run>, ChainError> {
-    let mut runs: Vec<Run> = Vec::new();
+pub(super) fn runs(lines: &[Line]) -> Result<Vec<NotedRun>, ChainError> {
+    let mut runs: Vec<NotedRun> = Vec::new();
     for line in lines {
         let number = match &line.entry {
             Entry::Ledger { .. } | Entry::Torn { .. } => continue,
             Entry::Begin(begin) => {
                 let (line, time, begin) = (line.line, line.time.clone(), Begin::clone(begin));
-                runs.push(Run { line, time, begin, agreement: None, end: None });
+                runs.push(NotedRun { line, time, begin, agreement: None, end: None });
                 continue;
             }
             Entry::Agreed(agreement) => agreement.run,
@@ -93,9 +93,9 @@ pub(super) struct Spent {
 }
 
 /// What counts against another run with that partner and set.
-pub(super) fn spent<'r>(runs: impl Iterator<Item = &'r Run>, next: &Begin) -> Spent {
+pub(super) fn spent<'r>(runs: impl Iterator<Item = &'r NotedRun>, next: &Begin) -> Spent {
     let mut spent = Spent::default();
-    let counting = |run: &&Run| run.begin.partner == next.partner && run.is_spent();
+    let counting = |run: &&NotedRun| run.begin.partner == next.partner && run.is_spent();
     for run in runs.filter(counting).filter(|run| same_set(&run.begin, next)) {
         match run.begin.partner_learns {
             PartnerLearns::Nothing => {}

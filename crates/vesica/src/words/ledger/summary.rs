@@ -8,7 +8,7 @@ use serde::Serialize;
 use vesica_table::shown_path;
 use vesica_text::text;
 
-use super::account::{Run, epsilon, runs, same_set, spent};
+use super::account::{NotedRun, epsilon, runs, same_set, spent};
 use super::chain::{Chain, ChainError, Entry, PartnerLearns};
 use super::chain_error;
 use crate::words::error::{Error, Kind, RunPhase};
@@ -54,9 +54,9 @@ pub struct SetRuns {
     /// The rules of these keys.
     pub rules: String,
     /// Counts, sums and thresholds that the partner has learnt, or may have.
-    pub counts: Budget,
+    pub counts: BudgetUse,
     /// The partner's keys of which it has learnt whether they match.
-    pub questions: Budget,
+    pub questions: BudgetUse,
     /// ε of the counts with noise in all.
     pub epsilon: String,
     /// The limit on that, if the last run had one.
@@ -69,7 +69,7 @@ pub struct SetRuns {
 
 /// What was spent, and what is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Budget {
+pub struct BudgetUse {
     /// What was spent.
     pub spent: u64,
     /// The limit, if the last run had one.
@@ -147,7 +147,7 @@ pub fn read(path: &Path, expect: Option<&str>) -> Result<Summary, Error> {
     Ok(summary(&chain, &runs))
 }
 
-fn summary(chain: &Chain, runs: &[Run]) -> Summary {
+fn summary(chain: &Chain, runs: &[NotedRun]) -> Summary {
     let mut torn: Vec<Torn> = Vec::new();
     for line in &chain.lines {
         if let Entry::Torn { bytes, .. } = line.entry {
@@ -157,7 +157,7 @@ fn summary(chain: &Chain, runs: &[Run]) -> Summary {
     if !chain.torn.is_empty() {
         torn.push(Torn { line: chain.lines.len() as u64, bytes: chain.torn.len() as u64 });
     }
-    let mut groups: Vec<Vec<&Run>> = Vec::new();
+    let mut groups: Vec<Vec<&NotedRun>> = Vec::new();
     for run in runs {
         let mut with_partner = groups.iter_mut().filter(|group| {
             group.last().is_some_and(|last| {
@@ -182,11 +182,11 @@ fn summary(chain: &Chain, runs: &[Run]) -> Summary {
 }
 
 /// The runs of a group, and what is left for another one about the set of its last.
-fn set_runs(group: &[&Run], last: &Run, all: &[Run]) -> SetRuns {
+fn set_runs(group: &[&NotedRun], last: &NotedRun, all: &[NotedRun]) -> SetRuns {
     let spent = spent(all.iter(), &last.begin);
     let budget = |spent: u64, most: Option<u64>| {
         let left = most.map(|most| most.saturating_sub(spent));
-        Budget { spent, most, left }
+        BudgetUse { spent, most, left }
     };
     SetRuns {
         keys: last.begin.keys,
@@ -200,8 +200,8 @@ fn set_runs(group: &[&Run], last: &Run, all: &[Run]) -> SetRuns {
     }
 }
 
-fn run_line(run: &Run) -> RunLine {
-    let Run { line, time, begin, agreement, end } = run;
+fn run_line(run: &NotedRun) -> RunLine {
+    let NotedRun { line, time, begin, agreement, end } = run;
     RunLine {
         run: *line,
         time: time.clone(),

@@ -6,7 +6,7 @@ use vesica_protocols::{Learns, Noise};
 
 use super::*;
 use crate::words::error::Kind;
-use crate::words::results::ResultChoice;
+use crate::words::results::{ResultChoice, ResultOptions};
 use crate::words::settings::RunBudgets;
 
 /// A ledger in a folder of its own.
@@ -60,8 +60,7 @@ impl Scene {
 /// Options of a run with a count as its result, and these budgets.
 fn counting(noise: Option<u32>, budgets: RunBudgets) -> Settings {
     let noise = noise.and_then(Noise::of_thousandths);
-    let result =
-        crate::words::results::ResultOptions { result: ResultChoice::Count, noise, ..Default::default() };
+    let result = ResultOptions { result: ResultChoice::Count, noise, ..ResultOptions::default() };
     Settings { result, budgets, ..Settings::default() }
 }
 
@@ -102,7 +101,7 @@ fn runs_with_one_partner_about_one_set_add_up_and_others_do_not() {
     let summary = scene.summary();
     let sets = |at: usize| summary.partners[at].sets.iter().map(|set| set.counts.spent).collect::<Vec<_>>();
     assert_eq!((summary.partners.len(), sets(0), sets(1)), (2, vec![3, 1], vec![1]));
-    assert_eq!(scene.first().counts, Budget { spent: 3, most: Some(3), left: Some(0) });
+    assert_eq!(scene.first().counts, BudgetUse { spent: 3, most: Some(3), left: Some(0) });
     let runs: Vec<u64> = scene.first().runs.iter().map(|run| run.run).collect();
     assert_eq!(runs, [1, 2, 5]);
 }
@@ -228,7 +227,7 @@ fn questions_add_up() {
     let lines = scene.lines().len();
     is_refused(asks(1), "--max-questions 1000");
     assert_eq!(scene.lines().len(), lines);
-    assert_eq!(scene.first().questions, Budget { spent: 1000, most: Some(1000), left: Some(0) });
+    assert_eq!(scene.first().questions, BudgetUse { spent: 1000, most: Some(1000), left: Some(0) });
 }
 
 #[test]
