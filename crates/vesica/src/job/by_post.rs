@@ -120,6 +120,7 @@ impl Job {
         }
         let file = self.output()?;
         let Job { role, table: TableArgs { input, keys, dialect, output, .. }, settings } = self;
+        let rules = keys.agreed();
         let session = Session::new(role, way, reporter.cancel)?;
         // Before anything is read: whether there is anything to do.
         reporter.enter(RunPhase::Post, 0);
@@ -138,7 +139,6 @@ impl Job {
         };
         // Padding is random, and the same in each run.
         let chosen = (role, &settings, None);
-        let rules = keys.agreed();
         let (table, set) = read((input, path.as_deref()), keys, chosen, &card, reporter, &mut seed.rng(0))?;
         let set_in_ledger = |ledger: &RunLedger| set.noted(ledger, rules, settings.encoding(), reporter);
         let noted = ledger.as_deref().map(set_in_ledger).transpose()?;
@@ -355,8 +355,8 @@ impl PostSide<'_> {
         Head { nonce: self.seed.nonce(), keys: self.items.len() as u64, terms: self.terms.encode() }
     }
 
-    /// Writes the run into the ledger, if there is one, before anything of the set is posted. The call that goes on with a run
-    /// finds it there.
+    /// Writes the run into the ledger, if there is one, before anything of the set is posted. The call that goes on
+    /// with a run finds it there.
     fn note_begin(&self) -> Result<(), Error> {
         let Some(ledger) = self.ledger else { return Ok(()) };
         let role = self.session.role;

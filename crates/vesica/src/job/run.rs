@@ -324,7 +324,8 @@ pub(crate) fn converse(
     ended
 }
 
-/// Writes into the ledger how a run has ended. The run has ended well even if that fails: it then counts as one that was killed.
+/// Writes into the ledger how a run has ended. If that fails, the run has its result all the same, and the ledger has it as
+/// one that was killed.
 pub(crate) fn note_end(
     ledger: Option<&RunLedger>,
     result: &Result<RunResult, Error>,

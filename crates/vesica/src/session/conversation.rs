@@ -14,7 +14,7 @@ use crate::session::helper_link::HelperLink;
 use crate::session::links::Links;
 use crate::session::met::Met;
 use crate::session::reporter::Reporter;
-use crate::words::error::{Error, REPORT_A_BUG, RunPhase};
+use crate::words::error::{Error, Kind, REPORT_A_BUG, RunPhase};
 use crate::words::ledger::RunLedger;
 use crate::words::memory_use::side::{CostsOfParts, KeysAt, SideMemory};
 use crate::words::parts::{Parts, PartsWanted};
@@ -85,15 +85,13 @@ impl LocalOffer<'_> {
             },
         }
     }
-}
 
-impl LocalOffer<'_> {
     /// Writes the run into the ledger, if there is one, before anything of the set leaves.
     fn begin(&self, channel: &Connection, reporter: &Reporter<'_>) -> Result<(), Error> {
         let Some(ledger) = self.ledger else { return Ok(()) };
         // A ledger is opened only with a partner whose key is known.
-        let partner =
-            channel.peer_key().ok_or_else(|| Error::usage("no key of the partner", REPORT_A_BUG))?;
+        let unknown = || Error { kind: Kind::Internal, ..Error::usage("no key of the partner", REPORT_A_BUG) };
+        let partner = channel.peer_key().ok_or_else(unknown)?;
         let told = ledger.begin(self.terms.role(), self.settings, partner.to_string(), None)?;
         told.into_iter().for_each(|told| reporter.notice(told));
         Ok(())
