@@ -62,6 +62,16 @@ mod _internal {
         vesica::plan::catalogue::json().to_string()
     }
 
+    /// What a ledger has of runs, as JSON.
+    #[pyfunction]
+    #[pyo3(signature = (path, expect=None))]
+    fn ledger(py: Python<'_>, path: std::path::PathBuf, expect: Option<&str>) -> PyResult<String> {
+        let read = py.detach(|| vesica::ledger::read(&path, expect));
+        let summary = read.map_err(|error| crate::errors::raise(py, &error, None))?;
+        serde_json::to_string(&summary)
+            .map_err(|error| pyo3::exceptions::PyValueError::new_err(error.to_string()))
+    }
+
     /// The allocator's setting that the command line makes at its start.
     #[pyfunction]
     fn keep_freed_memory() {

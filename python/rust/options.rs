@@ -117,6 +117,7 @@ pub(crate) struct PartnerArgs<'py> {
     peer: Option<String>,
     insecure_plaintext: bool,
     keep_base_ots: Option<PathBuf>,
+    ledger: Option<PathBuf>,
     helper: Option<String>,
     helper_key: Option<String>,
 }
@@ -139,7 +140,8 @@ impl Texts {
 
 impl PartnerArgs<'_> {
     pub(crate) fn partner(&self) -> Result<Partner, Error> {
-        self.found()?.helped_by(self.helper.as_deref(), self.helper_key.as_deref())
+        let found = self.found()?.noted_in(self.ledger.clone());
+        found.helped_by(self.helper.as_deref(), self.helper_key.as_deref())
     }
 
     fn found(&self) -> Result<Partner, Error> {
@@ -183,7 +185,8 @@ impl PartnerArgs<'_> {
         let keys = self.peer.iter().chain(&self.helper_key).chain(relays);
         let key_files = keys.filter_map(|key| Some(PathBuf::from(key.strip_prefix('@')?)));
         // A folder is no such file, which whoever opens it says. Only as an input it stands for its files.
-        let kept = self.keep_base_ots.clone().filter(|path| !path.is_dir());
+        let kept = [&self.keep_base_ots, &self.ledger].into_iter().flatten();
+        let kept = kept.filter(|path| !path.is_dir()).cloned();
         identity.into_iter().chain(key_files).chain(kept).collect()
     }
 }

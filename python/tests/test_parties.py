@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from scene import KINDS, command_line, joined, people, python, table, write_csv
+from scene import KINDS, Meeting, Together, command_line, joined, people, python, table, write_csv
 
 import vesica
 
@@ -194,3 +194,39 @@ def test_three_processes(tmp_path: Path, keys: dict[str, str]) -> None:
     assert json.loads(found) == joined(MINE, THEIRS)
     mine, theirs = ({mail.lower() for mail in columns["email"] if mail} for columns in (MINE, THEIRS))
     assert json.loads(report)["parties"]["common_items"] == len(mine & theirs)
+
+
+def test_a_ledger_refuses_counts_beyond_its_budget(tmp_path: Path) -> None:
+    meeting, ledger = Meeting(), tmp_path / "runs"
+    mine, theirs = table("pandas", MINE), table("polars", THEIRS)
+    both: dict[str, Any] = {"key": "email:email", "result": "count", "security": "semi-honest"}
+
+    def results() -> list[Any]:
+        return Together(
+            lambda: vesica.receive(mine, **both, **meeting.connect(meeting.receiver, meeting.sender)),
+            lambda: vesica.send(
+                theirs, **both, ledger=ledger, max_counts=1, **meeting.listen(meeting.sender, meeting.receiver)
+            ),
+        ).results
+
+    assert results()[0] == 411
+    received, sent = results()
+    assert isinstance(received, vesica.PartnerError) and isinstance(sent, vesica.RefusedError)
+    assert "`max_counts=1` is the limit" in sent.message
+    runs = vesica.ledger(ledger)
+    assert (runs["lines"], runs["torn"], runs["partners"][0]["partner"]) == (4, [], meeting.receiver.public_key)
+    assert runs["partners"][0]["sets"][0]["counts"] == {"spent": 1, "most": 1, "left": 0}
+    assert vesica.ledger(ledger, expect=runs["last"]) == runs
+    text = ledger.read_text()
+    ledger.write_text(text[: text[:-1].rindex("\n") + 1])
+    with pytest.raises(vesica.InputError, match="no line of the ledger has the digest"):
+        vesica.ledger(ledger, expect=runs["last"])
+    ledger.write_text(text.replace('"count"', '"rows"', 1))
+    with pytest.raises(vesica.InputError, match="does not follow the line before"):
+        vesica.ledger(ledger)
+    with pytest.raises(vesica.UsageError, match="needs a partner whose key is known"):
+        vesica.send(
+            table("pandas", THEIRS), key="email:email", connect="127.0.0.1:9", insecure_plaintext=True, ledger=ledger
+        )
+    with pytest.raises(vesica.UsageError, match="`max_counts` is a budget over the runs of a ledger"):
+        vesica.local(table("pandas", MINE), table("pandas", THEIRS), key="email:email", max_counts=3)

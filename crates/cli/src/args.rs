@@ -96,6 +96,8 @@ pub(crate) enum Command {
     Assist(Box<Assist>),
     /// Pass bytes between parties that cannot listen, and read nothing
     Relay(Relay),
+    /// Show what a ledger has of my runs: with whom, about which sets, how often, and what the budgets leave
+    Ledger(Ledger),
     /// Run the real protocol between two tables on this machine
     Local(Box<Local>),
     /// Publish a set that others look keys up in: once, then each night what has changed
@@ -256,6 +258,19 @@ pub(crate) struct Assist {
     pub(crate) options: Chosen<Help>,
     #[command(flatten)]
     pub(crate) records: Records,
+}
+
+#[derive(Args)]
+pub(crate) struct Ledger {
+    /// The ledger, which `vesica receive` and `send` write with --ledger
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Fail unless a line of it has this digest, which was that of the last line at some time: what was noted elsewhere shows whether lines were cut off since
+    #[arg(long, value_name = "DIGEST")]
+    pub(crate) expect: Option<String>,
+    /// Print JSON, for programs
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]
@@ -422,6 +437,9 @@ pub(crate) struct PartnerOptions {
     /// Keep base OTs with this partner in FILE, and use those in it: later runs start faster (kkrt, ot-phasing, ot-psi, gbf, gbf-random and those over circuits, but not circuit-vole; --security semi-honest)
     #[arg(long, value_name = "FILE", conflicts_with = "insecure_plaintext")]
     pub(crate) keep_base_ots: Option<PathBuf>,
+    /// Write this run into FILE, a ledger of my runs, before anything of my table leaves, and refuse it if my budgets over all runs in it are spent (--max-counts, --max-questions, --max-epsilon); it is made if it is not there. See `vesica ledger`
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure_plaintext")]
+    pub(crate) ledger: Option<PathBuf>,
     /// The helper's address, HOST:PORT, where a third party runs `vesica assist`; with --protocol server-aided
     #[arg(long, value_name = "ADDR", requires = "helper_key")]
     pub(crate) helper: Option<String>,

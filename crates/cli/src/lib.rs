@@ -15,6 +15,7 @@ mod events;
 mod inspect;
 mod kept;
 mod keygen;
+mod ledger;
 mod outbox;
 mod plan;
 mod quickstart;
@@ -86,6 +87,7 @@ fn run(cli: Cli) -> u8 {
             | Command::Send(_)
             | Command::Assist(_)
             | Command::Relay(_)
+            | Command::Ledger(_)
             | Command::Local(_)
             | Command::Publish(_)
             | Command::Serve(_)
@@ -104,6 +106,7 @@ fn run(cli: Cli) -> u8 {
         Command::Send(args) => run::send(*args),
         Command::Assist(args) => run::assist(&args),
         Command::Relay(args) => relay::run(&args),
+        Command::Ledger(args) => ledger::run(&args),
         Command::Local(args) => run::local(*args),
         Command::Publish(args) => kept::publish(&args),
         Command::Serve(args) => kept::serve(&args),

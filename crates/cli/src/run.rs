@@ -135,6 +135,8 @@ fn with_partner(
         return refused(command, &error);
     }
     let settings = common.settings();
+    let digest_input = settings.digest_input || partner.ledger.is_some();
+    let settings = Settings { digest_input, ..settings };
     let place = match role {
         Role::Receiver => result_place(output.as_deref(), &settings, &common.records),
         Role::Sender => Ok(output.clone().map_or(Destination::RowNumbers, Destination::Path)),
@@ -200,7 +202,9 @@ fn by_post(
     match found {
         Ok((peer, identity)) => {
             let run = partner.run.as_deref().unwrap_or_default();
-            job.run_by_post(&ByPost { post, identity: &identity, peer, run }, cancel, rng, on_event)
+            let ledger = partner.ledger.as_deref();
+            let way = ByPost { post, identity: &identity, peer, run, ledger };
+            job.run_by_post(&way, cancel, rng, on_event)
         }
         Err(error) => job.refuse(error, on_event),
     }
@@ -229,7 +233,7 @@ fn protected(input: Option<&PathBuf>, partner: &PartnerOptions) -> Vec<PathBuf> 
     let keys = keys.into_iter().filter_map(Option::as_ref).chain(&partner.via_key);
     let key_files = keys.filter_map(|key| key.strip_prefix('@'));
     protected.extend(key_files.map(PathBuf::from));
-    let kept = [&partner.keep_base_ots, &partner.run_file, &partner.write_run_file];
+    let kept = [&partner.keep_base_ots, &partner.ledger, &partner.run_file, &partner.write_run_file];
     // A folder is none of these, which whoever opens it says. Only as an input it stands for its files.
     protected.extend(kept.into_iter().flatten().filter(|path| !path.is_dir()).cloned());
     protected
@@ -432,7 +436,7 @@ fn find_partner(options: &PartnerOptions) -> Result<Partner, Error> {
     let partner = Partner::authenticated(address, partner::identity(options.identity.as_deref())?, peer)?;
     let partner = partner.helped_by(options.helper.as_deref(), options.helper_key.as_deref())?;
     options.run_file.as_deref().map_or(Ok(()), |file| run_file::check(file, &partner))?;
-    Ok(partner.keeping_base_ots(options.keep_base_ots.clone()))
+    Ok(partner.keeping_base_ots(options.keep_base_ots.clone()).noted_in(options.ledger.clone()))
 }
 
 /// Report, receipt and events, if asked for.

@@ -20,8 +20,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::append::append;
 use crate::error::LedgerError;
-use crate::system::write_all_at;
 use file::{Links, Record};
 use state::{Budgets, Decision};
 
@@ -167,7 +167,7 @@ impl Ledger {
             shared.is_writing = true;
             let (records, at, upto) = (std::mem::take(&mut shared.waiting), shared.length, shared.appended);
             drop(shared);
-            let written = write_all_at(&self.file, &records, at).and_then(|()| self.file.sync_data());
+            let written = append(&self.file, &records, at);
             shared = self.lock();
             shared.is_writing = false;
             match written {

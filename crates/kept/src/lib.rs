@@ -44,6 +44,7 @@
 
 #![forbid(unsafe_code)]
 
+mod append;
 mod block;
 mod chain;
 mod error;
@@ -59,6 +60,7 @@ mod value;
 mod values;
 mod writer;
 
+pub use append::{append, open_locked, put_last};
 pub use chain::{Chain, Found, Merged, Present};
 pub use error::{HeaderFault, KeptError, LabelError, LedgerError, Misuse};
 pub use file::{SetFile, Verify};

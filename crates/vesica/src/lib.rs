@@ -43,8 +43,8 @@ pub use session::{helper, partner};
 pub use words::error::{Error, Kind, RunPhase, Side, caught};
 pub use words::randomness::randomness;
 pub use words::{
-    auto, base_ots, memory, options, profile, receipt, registry, report, resources, results, run_file,
-    settings, terms,
+    auto, base_ots, ledger, memory, options, profile, receipt, registry, report, resources, results,
+    run_file, settings, terms,
 };
 
 pub use vesica_channel as channel;

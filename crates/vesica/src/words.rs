@@ -5,6 +5,7 @@ pub mod base_ots;
 pub(crate) mod device;
 pub(crate) mod ended;
 pub(crate) mod error;
+pub mod ledger;
 pub(crate) mod match_numbers;
 pub(crate) mod measured;
 pub mod memory;

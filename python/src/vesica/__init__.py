@@ -20,7 +20,7 @@ from ._options import LookupOptions, Options, PublishOptions, ResultOptions, Ser
 from ._progress import Event
 from ._protocols import Channel, Protocol, channel_pair, open_channel, protocols
 from ._report import Report
-from ._run import assist, keep_freed_memory, keygen, local, public_key, receive, send
+from ._run import assist, keep_freed_memory, keygen, ledger, local, public_key, receive, send
 from ._verify import Receipt, verify
 from .errors import (
     Cancelled,
@@ -68,6 +68,7 @@ __all__ = [
     "errors",
     "keep_freed_memory",
     "keygen",
+    "ledger",
     "local",
     "lookup",
     "open_channel",

@@ -59,6 +59,15 @@ class Options(TypedDict, total=False):
     """Refuse a partner (a helper: a party) with fewer keys, padding included: a number, or 2^N [default: 0]."""
     max_peer_rows: int
     """Refuse a partner (a helper: a party) with more keys, padding included: a number, or 2^N [default: 2^30]."""
+    max_counts: int | None
+    """With ledger: refuse a run by which the partner would learn more than N counts, sums or thresholds about nearly
+    the same set of mine, all runs together [default: 4]."""
+    max_questions: int | None
+    """With ledger: refuse a run in which the partner would learn of more than N of its keys, padding included, whether
+    they are in nearly the same set of mine, all runs together [default: any number]."""
+    max_epsilon: float | str | None
+    """With ledger and noise: refuse a run with which the privacy loss about nearly the same set of mine would be more
+    than EPSILON, 0.001 to 20, all runs with the partner together [default: any]."""
     on_duplicates: Literal["all", "first", "error"]
     """My rows with the same key: all of them match, only the first matches, or they are an error [default: all]."""
     on_null: Literal["skip", "error"]
@@ -283,6 +292,9 @@ class PartyOptions(RunOptions, ReadOptions, total=False):
     only the columns, in the order of its rules."""
     keep_base_ots: str | os.PathLike[str] | None
     """A file, one for each partner and role, that keeps base OTs for later runs; with ``security="semi-honest"``."""
+    ledger: str | os.PathLike[str] | None
+    """A ledger of my runs, in which this one is written down before anything of my table leaves; see
+    :func:`vesica.ledger`."""
     helper: str | None
     """Where a helper listens, ``"HOST:PORT"``, for ``protocol="server-aided"``."""
     helper_key: str | None
@@ -334,6 +346,7 @@ PARTNER = {
     "peer": None,
     "insecure_plaintext": False,
     "keep_base_ots": None,
+    "ledger": None,
     "helper": None,
     "helper_key": None,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import warnings
 from array import array
@@ -20,7 +21,7 @@ from .errors import usage
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["assist", "keep_freed_memory", "keygen", "local", "public_key", "receive", "send"]
+__all__ = ["assist", "keep_freed_memory", "keygen", "ledger", "local", "public_key", "receive", "send"]
 
 T = TypeVar("T")
 StrPath = str | os.PathLike[str]
@@ -209,6 +210,8 @@ def receive(
         insecure_plaintext: No TLS and no keys, so the partner may be anybody; on loopback addresses only.
         keep_base_ots: A file, one for each partner and role, that keeps base OTs for later runs, which then start
             faster; with ``security="semi-honest"``, for ``kkrt`` and other protocols with base OTs.
+        ledger: A ledger of my runs, in which this one is written down before anything of my table leaves; ``max_counts``,
+            ``max_questions`` and ``max_epsilon`` are budgets over all runs in it. :func:`ledger` reads it.
         helper: Where a helper listens, ``"HOST:PORT"``, for ``protocol="server-aided"``; see :func:`assist`.
         helper_key: The helper's public key, in the forms of ``peer``.
         delimiter: For a path: what separates fields, such as ``";"`` or ``"tab"``.
@@ -445,6 +448,25 @@ def keygen(output: StrPath | None = None) -> str:
         The public key: the line to give to the partner. :func:`public_key` returns it again.
     """
     return _internal.keygen(None if output is None else os.fspath(output))[1]
+
+
+def ledger(path: StrPath, *, expect: str | None = None) -> dict[str, Any]:
+    """Read a ledger of runs and check its chain, as ``vesica ledger --json`` does.
+
+    Args:
+        path: The file that was ``ledger`` of :func:`receive` or :func:`send`.
+        expect: A digest that was ``last`` at some time. If no line has it any more, lines were cut off.
+
+    Returns:
+        ``lines``, ``last``, ``torn``, and for each of the ``partners`` the ``sets`` that runs were about, with what was spent
+        and what the budgets leave.
+
+    Raises:
+        InputError: The file cannot be read, its chain is broken, or no line has that digest.
+        UsageError: It is no ledger of runs.
+    """
+    summary: dict[str, Any] = json.loads(_internal.ledger(path, expect))
+    return summary
 
 
 def public_key(identity: StrPath | None = None) -> str:

@@ -21,6 +21,7 @@ mod kept_cheats;
 mod kept_refusals;
 mod kept_server;
 mod kept_sets;
+mod ledger;
 mod main_job;
 mod match_rules;
 mod meeting;

@@ -80,7 +80,8 @@ fn in_box(scene: &Scene) -> Vec<String> {
 #[test]
 fn dh_goes_by_three_files() {
     let (scene, join) = scene();
-    let [send, receive] = ["send", "receive"].map(|side| of_dh(&scene, side, &["--pad-to", "1000"]));
+    let [send, receive] = ["send", "receive"]
+        .map(|side| of_dh(&scene, side, &["--pad-to", "1000", "--ledger", &format!("{side}.runs")]));
     run(&scene, &receive).expect(75, &["the sender has not begun yet"]);
     run(&scene, &send).expect(75, &["has not sent its query yet"]);
     run(&scene, &send).expect(75, &["has not sent its query yet"]);
@@ -95,6 +96,14 @@ fn dh_goes_by_three_files() {
     run(&scene, &receive).expect(0, &[&format!("{COMMON} of {ROWS} rows match")]);
     assert_eq!(scene.read("out.csv"), join);
     assert!(in_box(&scene).is_empty());
+    // Several calls are one run in the ledger.
+    for (side, learns) in [("send", "rows"), ("receive", "nothing")] {
+        let ledger = scene.run(&["ledger", &format!("{side}.runs"), "--json"]);
+        let ledger: serde_json::Value = serde_json::from_slice(&ledger.stdout).unwrap();
+        let run = &ledger["partners"][0]["sets"][0]["runs"][0];
+        assert_eq!((&ledger["lines"], &run["outcome"]), (&4.into(), &"confirmed".into()), "{ledger}");
+        assert_eq!((&run["peer_keys"], &run["partner_learns"]), (&1000.into(), &learns.into()));
+    }
     // And again.
     run(&scene, &send).expect(75, &["has not sent its query yet"]);
 }

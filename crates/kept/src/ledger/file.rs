@@ -1,11 +1,12 @@
 //! The bytes of a ledger.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
+use std::time::Duration;
 
+use crate::append::{open_locked, put_last};
 use crate::error::LedgerError;
-use crate::system::{keep_private, sync_folder, write_all_at};
 
 const MAGIC: &[u8; 16] = b"vesica ledger 1\n";
 const LINK: usize = 16;
@@ -99,14 +100,7 @@ pub(super) struct Opened {
 /// Opens or begins a ledger and hands its records over in order.
 pub(super) fn open(path: &Path, note: impl FnMut(&Record)) -> Result<Opened, LedgerError> {
     let opening = |source| LedgerError::Open { path: path.into(), source };
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    let file = keep_private(&mut options).open(path).map_err(opening)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(LedgerError::InUse { path: path.into() }),
-        Err(TryLockError::Error(source)) => return Err(LedgerError::NoLock { path: path.into(), source }),
-    }
+    let file = open_locked(path, Duration::ZERO)?;
     let found = file.metadata().map_err(opening)?.len();
     let mut input = BufReader::with_capacity(1 << 16, &file);
     let mut magic = [0; MAGIC.len()];
@@ -118,8 +112,8 @@ pub(super) fn open(path: &Path, note: impl FnMut(&Record)) -> Result<Opened, Led
     let (links, length) = read(&mut input, found, path, note)?;
     if length != found {
         // A new file, or what a crash left of a record.
-        let begun = write_all_at(&file, MAGIC, 0).and_then(|()| file.set_len(length));
-        begun.and_then(|()| file.sync_all()).and_then(|()| sync_folder(path)).map_err(opening)?;
+        let (rest, at) = if found < length { (&MAGIC[..], 0) } else { (&[][..], length) };
+        put_last(&file, path, rest, at).map_err(opening)?;
     }
     Ok(Opened { file, links, length, removed: found.saturating_sub(length) })
 }

@@ -19,6 +19,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use vesica_channel::codec::{Reader, Writer};
@@ -35,7 +36,7 @@ use vesica_text::text;
 use zeroize::Zeroizing;
 
 use super::post_box::{PostBox, check_records, not_theirs, waiting};
-use super::run::{Set, alone, answered, deliver, open, read};
+use super::run::{Set, alone, answered, deliver, note_end, open, read};
 use super::{Ended, Job, OnEvent, TableArgs};
 use crate::session::card::{Opening, tell_failure};
 use crate::session::local_state::{LocalState, prepare};
@@ -44,6 +45,7 @@ use crate::session::{Agreed, SessionError};
 use crate::words::auto;
 use crate::words::ended::RunResult;
 use crate::words::error::{Error, Kind, RunPhase, Side};
+use crate::words::ledger::RunLedger;
 use crate::words::parts::Parts;
 use crate::words::results::ResultChoice;
 use crate::words::system::config_folder;
@@ -70,6 +72,8 @@ pub struct ByPost<'a> {
     pub peer: PublicKey,
     /// Which of several runs with this partner.
     pub run: &'a str,
+    /// `--ledger`: where the run is written down.
+    pub ledger: Option<&'a Path>,
 }
 
 impl Job {
@@ -84,16 +88,25 @@ impl Job {
     ) -> Ended {
         let (role, settings) = (self.role, self.settings.clone());
         let my_key = Some(*way.identity.public_key());
-        alone(role, &settings, my_key, cancel, on_event, |reporter| self.steps_by_post(way, reporter, rng))
+        alone(role, &settings, my_key, cancel, on_event, |reporter| {
+            let ledger = way.ledger.map(|path| RunLedger::open(path, rng)).transpose()?.map(Arc::new);
+            let ended = self.steps_by_post(way, ledger.clone(), reporter, rng);
+            if !matches!(&ended, Err(Error { kind: Kind::Waiting, .. })) {
+                note_end(ledger.as_deref(), &ended, reporter);
+            }
+            ended
+        })
     }
 
     fn steps_by_post(
         self,
         way: &ByPost<'_>,
+        ledger: Option<Arc<RunLedger>>,
         reporter: &Reporter<'_>,
         rng: &mut dyn CryptoRng,
     ) -> Result<RunResult, Error> {
-        let local = LocalState { identity: Some(way.identity.clone()), ..LocalState::default() };
+        let identity = Some(way.identity.clone());
+        let local = LocalState { identity, ledger: ledger.clone(), ..LocalState::default() };
         let terms = prepare(self.role, &self.settings, &[self.table.keys.agreed()], &local)?;
         self.check_keys()?;
         check_records(&self.settings)?;
@@ -108,6 +121,7 @@ impl Job {
         }
         let file = self.output()?;
         let Job { role, table: TableArgs { input, keys, dialect, output, .. }, settings } = self;
+        let rules = keys.agreed();
         let session = Session::new(role, way, reporter.cancel)?;
         // Before anything is read: whether there is anything to do.
         reporter.enter(RunPhase::Post, 0);
@@ -126,8 +140,11 @@ impl Job {
         };
         // Padding is random, and the same in each run.
         let chosen = (role, &settings, None);
-        let read = read((input, path.as_deref()), keys, chosen, &card, reporter, &mut seed.rng(0))?;
-        let (table, Set::InMemory(items, _)) = read else {
+        let (table, set) = read((input, path.as_deref()), keys, chosen, &card, reporter, &mut seed.rng(0))?;
+        let set_in_ledger = |ledger: &RunLedger| set.noted(ledger, rules, settings.encoding(), reporter);
+        let noted = ledger.as_deref().map(set_in_ledger).transpose()?;
+        ledger.iter().zip(noted).for_each(|(ledger, noted)| ledger.describe(noted));
+        let Set::InMemory(items, _) = set else {
             return Err(Error::usage("by post a run has its keys in memory", "leave out `[memory]`"));
         };
         let device = card.wait(reporter)?;
@@ -139,6 +156,7 @@ impl Job {
             terms: &terms,
             settings: &settings,
             device: &device,
+            ledger: ledger.as_deref(),
             reporter,
         };
         match role {
@@ -311,6 +329,7 @@ struct PostSide<'a> {
     terms: &'a Terms,
     settings: &'a crate::words::settings::Settings,
     device: &'a Device,
+    ledger: Option<&'a RunLedger>,
     reporter: &'a Reporter<'a>,
 }
 
@@ -335,6 +354,25 @@ impl Head {
 impl PostSide<'_> {
     fn head(&self) -> Head {
         Head { nonce: self.seed.nonce(), keys: self.items.len() as u64, terms: self.terms.encode() }
+    }
+
+    /// Writes the run into the ledger, if there is one, before anything of the set is posted. The call that goes on
+    /// with a run finds it there.
+    fn note_begin(&self) -> Result<(), Error> {
+        let Some(ledger) = self.ledger else { return Ok(()) };
+        let role = self.session.role;
+        let partner = self.session.keys[usize::from(role == Role::Receiver)];
+        let post = blake3::hash(&self.seed.nonce()).to_hex()[..32].to_owned();
+        let told = ledger.begin(role, self.settings, partner.to_string(), Some(post))?;
+        told.into_iter().for_each(|told| self.reporter.notice(told));
+        Ok(())
+    }
+
+    /// Writes the agreement into the ledger, before any message of the protocol is posted.
+    fn note_agreed(&self, agreed: &Agreed) -> Result<(), Error> {
+        let peer_keys = agreed.sizes.of(self.session.role.other()) as u64;
+        let note = |ledger: &RunLedger| ledger.agreed(agreed.public_id(), PROTOCOL, peer_keys);
+        self.ledger.map_or(Ok(()), note)
     }
 
     /// Compares terms and sizes with the other side's, and takes the protocol.
@@ -384,6 +422,7 @@ impl PostSide<'_> {
         offer.fixed(MAGIC).u8(OFFER);
         self.head().encode(&mut offer);
         let offer = offer.into_vec();
+        self.note_begin()?;
         session.put("offer", OFFER, offer.clone())?;
         let most = HEAD.saturating_add(ELEMENT.saturating_mul(self.terms.limits().max_peer_rows));
         let Some(query) = session.read("query", QUERY, Role::Receiver, most)? else {
@@ -401,6 +440,7 @@ impl PostSide<'_> {
         let (head, left) = decoded().ok_or_else(|| not_theirs(&session.name("query")))?;
         let (query_head, messages) = query.split_at(query.len() - left);
         let agreed = self.agree(&head, self.sid(&offer, query_head))?;
+        self.note_agreed(&agreed)?;
         let mut channel = Letters::new(messages.to_vec());
         self.play(agreed.protocol, &agreed, rng, &mut channel).map_err(|error| self.failed(error))?;
         if !channel.incoming.is_at_end() {
@@ -423,6 +463,8 @@ impl PostSide<'_> {
         self.head().encode(&mut query);
         let mut query = query.into_vec();
         let agreed = self.agree(&head, self.sid(offer, &query))?;
+        self.note_begin()?;
+        self.note_agreed(&agreed)?;
         // The first pass ends where the protocol waits for the sender.
         let mut channel = Letters::new(Vec::new());
         let first = self.play(agreed.protocol, &agreed, &mut self.seed.rng(2), &mut channel);

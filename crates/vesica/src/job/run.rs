@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
 use vesica_crypto::device::Device;
-use vesica_encode::items::{Items, Matches, OnDuplicates};
+use vesica_encode::items::{Encoding, Items, Matches, OnDuplicates};
 use vesica_net::{Options, PublicKey};
 use vesica_protocols::registry::OnCard;
 use vesica_protocols::{Outcome, Role};
@@ -32,6 +32,7 @@ use crate::session::reporter::Reporter;
 use crate::session::{self, Agreed, SessionError, Workers};
 use crate::words::ended::{Ended, RunResult};
 use crate::words::error::{Error, RunPhase};
+use crate::words::ledger::{OwnSet, RunLedger};
 use crate::words::memory::Budget;
 use crate::words::memory_use::side::{KeysAt, PROCESS_BYTES, SideMemory, TABLE_BYTES_PER_ROW};
 use crate::words::parts::{Parts, PartsError};
@@ -66,8 +67,8 @@ impl Job {
         if let Err(error) = partner.address.check() {
             return self.refuse(Error::net(RunPhase::Prepare, &error), on_event);
         }
-        self.table.protected.extend(partner.keep_base_ots.clone());
-        let mine = match partner.local_state(self.role, self.settings.security) {
+        self.table.protected.extend(partner.keep_base_ots.iter().chain(&partner.ledger).cloned());
+        let mine = match partner.local_state(self.role, self.settings.security, rng) {
             Ok(mine) => mine,
             Err(error) => return self.refuse(error, on_event),
         };
@@ -99,8 +100,9 @@ impl Job {
         let reporter = Reporter::new(role, &settings, deadline.cancel(), on_event).with_key(local.my_key());
         let reporter = reporter.with_relay(local.via.clone());
         on_event(&Event::Started { role: role.name() });
-        let via = local.via.clone();
+        let (via, ledger) = (local.via.clone(), local.ledger.clone());
         let result = self.steps(local, &reporter, rng, connect);
+        note_end(ledger.as_deref(), &result, &reporter);
         reporter.end(result.map_err(|error| deadline.explain(error.through_relay(via.as_deref()))))
     }
 
@@ -115,6 +117,7 @@ impl Job {
         self.check_keys()?;
         let file = self.output()?;
         let Job { table: TableArgs { input, keys, dialect, output, .. }, settings, .. } = self;
+        let rules = keys.agreed();
         let card = local.card.clone().unwrap_or_else(|| Opening::for_run(&settings));
         card.begin();
         // The sender needs no variants, if the receiver has all.
@@ -137,6 +140,9 @@ impl Job {
             let payload = if self.role == Role::Receiver { &settings.result.payload[..] } else { &[] };
             let checked = table.check_added(payload, settings.match_id);
             checked.map_err(|error| Error::table(RunPhase::Read, &error))?;
+        }
+        if let Some(ledger) = &local.ledger {
+            ledger.describe(set.noted(ledger, rules, settings.encoding(), reporter)?);
         }
         let device = card.wait(reporter)?;
         // 2. The partner.
@@ -267,7 +273,8 @@ pub(crate) fn converse(
     rng: &mut dyn CryptoRng,
 ) -> Result<RunResult, Error> {
     let (items, memory) = (set.len(), set.memory(terms.role(), settings, reporter.keys_of_rows()));
-    let offer = LocalOffer { settings, terms, identity: local.identity.as_ref(), items, memory };
+    let (identity, ledger) = (local.identity.as_ref(), local.ledger.as_deref());
+    let offer = LocalOffer { settings, terms, identity, items, memory, ledger };
     let conversation = Conversation::agree(met, &offer, reporter)?;
     let in_parts = conversation.agreed().parts != Parts::ONE;
     let protocol = conversation.agreed().protocol;
@@ -315,6 +322,22 @@ pub(crate) fn converse(
     };
     tell_failure(device, reporter);
     ended
+}
+
+/// Writes into the ledger how a run has ended. If that fails, the run has its result all the same, and the ledger has it as
+/// one that was killed.
+pub(crate) fn note_end(
+    ledger: Option<&RunLedger>,
+    result: &Result<RunResult, Error>,
+    reporter: &Reporter<'_>,
+) {
+    match ledger.map(|ledger| ledger.ended(result.as_ref().err())) {
+        Some(Ok(told)) => told.into_iter().for_each(|told| reporter.notice(told)),
+        Some(Err(error)) => {
+            reporter.notice(text!("the end of the run is not in the ledger: {}", error.message))
+        }
+        None => {}
+    }
 }
 
 /// The result for the caller and the report.
@@ -381,6 +404,32 @@ impl Set {
             Set::InMemory(items, _) => items.len(),
             Set::OnDisk(set) => set.items as usize,
         }
+    }
+
+    /// What a ledger has of it.
+    pub(crate) fn noted(
+        &self,
+        ledger: &RunLedger,
+        rules: String,
+        encoding: Encoding,
+        reporter: &Reporter<'_>,
+    ) -> Result<OwnSet, Error> {
+        let mut sketcher = ledger.sketcher(encoding.bytes());
+        let keys = match self {
+            Set::InMemory(items, _) => {
+                // Dummies have no rows, and are others in each run.
+                let real = (0..items.len()).filter(|item| items.rows_of(*item).next().is_some());
+                real.for_each(|item| sketcher.take(items.get(item)));
+                items.distinct() as u64
+            }
+            Set::OnDisk(set) => {
+                let read = set.keys.each_digest(|digest| sketcher.take(digest));
+                read.map_err(|error| Error::spool(RunPhase::Read, &error))?;
+                reporter.distinct_keys()
+            }
+        };
+        let (input, sketch) = (reporter.input_digest(), sketcher.finish());
+        Ok(OwnSet { input, rules, encoding, keys, sketch })
     }
 
     /// What the run takes, if so many rows were read, or keys where rows have several.
@@ -534,11 +583,13 @@ mod tests {
     use std::thread;
 
     use rand::{SeedableRng, rngs::StdRng};
+    use vesica_encode::items::Width;
     use vesica_net::memory;
     use vesica_protocols::Payloads;
     use vesica_table::MatchRule;
 
     use super::*;
+    use crate::scale::spool::tests::spooled;
     use crate::words::results::ResultOptions;
 
     /// A sender with payloads that its program would not send: for `a` the text x, for all others none that decodes.
@@ -564,6 +615,25 @@ mod tests {
         )
         .map(drop)
         .unwrap();
+    }
+
+    #[test]
+    fn a_ledger_has_the_same_sketch_of_keys_on_disk_and_of_a_padded_set() {
+        let folder = tempfile::tempdir().unwrap();
+        let rng = &mut StdRng::seed_from_u64(3);
+        let ledger = RunLedger::open(&folder.path().join("runs"), rng).unwrap();
+        let keys: Vec<String> = (0..3000).map(|key| format!("key {key}")).collect();
+        let items = || Items::of_keys(Width::Digest256, &keys).unwrap();
+        let mut padded = items();
+        padded.pad(5000, rng).unwrap();
+        let on_disk = Set::OnDisk(spooled(&items(), folder.path()));
+        let cancel = CancelToken::new();
+        let reporter = Reporter::new(Role::Sender, &Settings::default(), &cancel, &|_| ());
+        let encoding = Encoding::Digest(Width::Digest256);
+        let sketch = |set: Set| set.noted(&ledger, String::new(), encoding, &reporter).unwrap().sketch;
+        let usual = sketch(Set::InMemory(items(), Attachments::Nothing));
+        assert_eq!(sketch(Set::InMemory(padded, Attachments::Nothing)), usual);
+        assert_eq!(sketch(on_disk), usual);
     }
 
     #[test]

@@ -372,6 +372,16 @@ impl SpooledKeys {
         &self.spill
     }
 
+    /// Hands over every digest, repeated ones too.
+    pub(crate) fn each_digest(&self, mut take: impl FnMut(&[u8])) -> Result<(), SpoolError> {
+        self.buckets.iter().try_for_each(|bucket| {
+            each_record(bucket, self.width, |digest, _| {
+                take(digest);
+                Ok(())
+            })
+        })
+    }
+
     /// Hands over the digests of each bucket, repeated ones too. They have 32 bytes.
     pub(crate) fn each_bucket(
         &self,

@@ -11,12 +11,13 @@ use vesica_protocols::{self as protocols, Learns, Role, Sizes};
 use super::agreed::Agreed;
 use super::error::SessionError;
 use super::kind::{PART, RUN, TAKEN_UP};
-use super::signing::{self, Signer, Signing, Told};
+use super::signing::{Signer, Signing, Told};
 use crate::words::auto;
 use crate::words::base_ots::BaseOts;
 use crate::words::memory_use::side::{CostsOfParts, run_costs, seconds_of_part};
 use crate::words::parts::questions::{self, AgreedParts, Side};
 use crate::words::parts::{self, Parts, PartsError, PartsWanted};
+use crate::words::report;
 use crate::words::settings::Wanted;
 use crate::words::terms::{self, Terms};
 
@@ -51,8 +52,9 @@ pub fn agree_greeted(
     items: usize,
     identity: Option<&Identity>,
 ) -> Result<Agreed, SessionError> {
-    let signer = identity.map(|identity| Signer { identity, started: signing::now() });
-    agree_on_demand(channel, mine, wanted, (items, &|_, _, _| PartsWanted::ONE), signer)
+    let signer = identity.map(|identity| Signer { identity, started: report::now() });
+    let demand = &|_: Sizes, _: CostsOfParts<'_>, _: &dyn Fn(Parts) -> f64| PartsWanted::ONE;
+    agree_on_demand(channel, mine, wanted, (items, demand, &|_| Ok(())), signer)
 }
 
 /// How many parts this side wants for sets of these sizes, if a run can have several parts. The second argument tells what
@@ -60,17 +62,20 @@ pub fn agree_greeted(
 /// a part, in seconds.
 pub(crate) type Demand<'d> = &'d dyn Fn(Sizes, CostsOfParts<'_>, &dyn Fn(Parts) -> f64) -> PartsWanted;
 
+/// What this side does before its size leaves: an error ends the run.
+pub(crate) type BeforeSize<'d> = &'d dyn Fn(&Connection) -> Result<(), SessionError>;
+
 /// As [`agree_greeted`], for a side that may need several parts.
 pub(crate) fn agree_on_demand(
     channel: &mut Connection,
     mine: &Terms,
     wanted: Wanted<'_>,
-    (items, demand): (usize, Demand<'_>),
+    (items, demand, before_size): (usize, Demand<'_>, BeforeSize<'_>),
     signer: Option<Signer<'_>>,
 ) -> Result<Agreed, SessionError> {
     // Terms and sizes take no computing. Without a limit, a partner could hold this side with heartbeats or single bytes.
     channel.expect_prompt();
-    let agreed = compare(channel, mine, wanted, (items, demand), signer);
+    let agreed = compare(channel, mine, wanted, (items, demand, before_size), signer);
     let refused = |error| match error {
         SessionError::Channel(ChannelError::PeerFinished) => SessionError::RefusedTerms,
         error => error,
@@ -95,7 +100,7 @@ fn compare(
     channel: &mut Connection,
     mine: &Terms,
     wanted: Wanted<'_>,
-    (items, demand): (usize, Demand<'_>),
+    (items, demand, before_size): (usize, Demand<'_>, BeforeSize<'_>),
     signer: Option<Signer<'_>>,
 ) -> Result<Agreed, SessionError> {
     let my_bytes = mine.encode();
@@ -111,6 +116,7 @@ fn compare(
     auto::choose(&asked, wanted, None)?;
     let role = mine.role();
     let partner = channel.peer_key().copied();
+    before_size(channel)?;
     let (their_items, told) =
         exchange_sizes(channel, mine, &theirs, items, signer.filter(|_| partner.is_some()))?;
     let sizes = match role {
@@ -330,7 +336,8 @@ mod tests {
             channel.send(&greeting(&terms)).unwrap();
             let demand = &move |_: Sizes, _: CostsOfParts<'_>, _: &dyn Fn(Parts) -> f64| wanted;
             let agreed =
-                agree_on_demand(channel, &terms, settings.wanted(), (1 << 20, demand), None).unwrap();
+                agree_on_demand(channel, &terms, settings.wanted(), (1 << 20, demand, &|_| Ok(())), None)
+                    .unwrap();
             (agreed.parts.count(), agreed.allowance(2))
         };
         let [mine, theirs] = wanted.map(|for_cores| PartsWanted { needed, for_cores });

@@ -15,7 +15,8 @@ use crate::session::links::Links;
 use crate::session::met::Met;
 use crate::session::reporter::Reporter;
 use crate::session::signing::Signer;
-use crate::words::error::{Error, RunPhase};
+use crate::words::error::{Error, Kind, REPORT_A_BUG, RunPhase};
+use crate::words::ledger::RunLedger;
 use crate::words::memory_use::side::{CostsOfParts, KeysAt, SideMemory};
 use crate::words::parts::{Parts, PartsWanted};
 use crate::words::results::Attachments;
@@ -31,6 +32,8 @@ pub(crate) struct LocalOffer<'a> {
     /// The size of its set, padded.
     pub(crate) items: usize,
     pub(crate) memory: SideMemory,
+    /// `--ledger`.
+    pub(crate) ledger: Option<&'a RunLedger>,
 }
 
 /// The conversation, on the connection of the run.
@@ -84,6 +87,26 @@ impl LocalOffer<'_> {
             },
         }
     }
+
+    /// Writes the run into the ledger, if there is one, before anything of the set leaves.
+    fn begin(&self, channel: &Connection, reporter: &Reporter<'_>) -> Result<(), Error> {
+        let Some(ledger) = self.ledger else { return Ok(()) };
+        // A ledger is opened only with a partner whose key is known.
+        let unknown =
+            || Error { kind: Kind::Internal, ..Error::usage("no key of the partner", REPORT_A_BUG) };
+        let partner = channel.peer_key().ok_or_else(unknown)?;
+        let told = ledger.begin(self.terms.role(), self.settings, partner.to_string(), None)?;
+        told.into_iter().for_each(|told| reporter.notice(told));
+        Ok(())
+    }
+
+    /// Writes the agreement into the ledger, before the protocol begins.
+    fn agreed(&self, agreed: &Agreed) -> Result<(), Error> {
+        let peer_keys = agreed.sizes.of(self.terms.role().other()) as u64;
+        let written =
+            self.ledger.map(|ledger| ledger.agreed(agreed.public_id(), agreed.protocol.name, peer_keys));
+        written.unwrap_or(Ok(()))
+    }
 }
 
 impl<'r> Conversation<'r, AgreedOn> {
@@ -97,7 +120,8 @@ impl<'r> Conversation<'r, AgreedOn> {
         let demand = |sizes: Sizes, costs: CostsOfParts<'_>, seconds: &dyn Fn(Parts) -> f64| {
             local.parts(links.as_deref(), sizes, costs, seconds)
         };
-        let (wanted, size) = (local.settings.wanted(), (local.items, &demand as _));
+        let before_size = |channel: &Connection| local.begin(channel, reporter).map_err(SessionError::ledger);
+        let (wanted, size) = (local.settings.wanted(), (local.items, &demand as _, &before_size as _));
         let signer = local.identity.map(|identity| Signer { identity, started: reporter.started });
         let agreed = agree_on_demand(&mut channel, local.terms, wanted, size, signer);
         reporter.transcript(&channel);
@@ -109,6 +133,7 @@ impl<'r> Conversation<'r, AgreedOn> {
         reporter.memory_bound(local.memory.needed(&costs, lanes));
         let least = local.memory.needed(&costs, 1);
         agreed.check_memory(least, local.memory.limit(), &mut channel).map_err(failed)?;
+        local.agreed(&agreed).inspect_err(|_| channel.abort())?;
         Ok(Conversation { channel, links, reporter, state: AgreedOn { agreed, lanes } })
     }
 
@@ -178,11 +203,15 @@ impl Confirmed<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use rand_core::CryptoRng;
-    use vesica_net::{NetError, PartCall};
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_channel::{CancelToken, Channel as _};
+    use vesica_encode::items::{Encoding, Width};
+    use vesica_net::{NetError, PartCall, memory};
     use vesica_protocols::{ResultKind, Role};
 
     use super::*;
+    use crate::session::agree::greeting;
+    use crate::words::ledger::OwnSet;
     use crate::words::memory_use::side::{PartCosts, RunCosts};
 
     /// Connections that only the partner can make, or anybody.
@@ -202,13 +231,47 @@ mod tests {
         }
     }
 
+    /// The partner sends its terms, and nothing more before it has this side's size.
+    #[test]
+    fn a_run_is_in_the_ledger_before_this_sides_size_leaves() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = &folder.path().join("runs");
+        let ledger = &RunLedger::open(path, &mut StdRng::seed_from_u64(1)).unwrap();
+        let encoding = Encoding::Digest(Width::Digest256);
+        let sketch = ledger.sketcher(encoding.bytes()).finish();
+        ledger.describe(OwnSet { input: None, rules: "raw".into(), encoding, keys: 5, sketch });
+        let settings = &Settings::default();
+        let terms = |role| Terms::new(role, settings, &["raw".to_owned()]);
+        let (mine, theirs) = (&terms(Role::Sender), terms(Role::Receiver));
+        let (mut here, mut there) = memory::pair(&CancelToken::new());
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                here.send(&greeting(mine)).unwrap();
+                let demand = &|_: Sizes, _: CostsOfParts<'_>, _: &dyn Fn(Parts) -> f64| PartsWanted::ONE;
+                let begin = &|_: &Connection| {
+                    let begun = ledger.begin(Role::Sender, settings, "ada".to_owned(), None);
+                    begun.map(drop).map_err(SessionError::ledger)
+                };
+                let size = (5, demand as _, begin as _);
+                assert!(agree_on_demand(&mut here, mine, settings.wanted(), size, None).is_err());
+            });
+            there.send(&greeting(&theirs)).and_then(|()| there.flush()).unwrap();
+            let (mut terms, mut size) = (vec![0; greeting(mine).len()], [0; 8]);
+            there.recv_exact(&mut terms).and_then(|()| there.recv_exact(&mut size)).unwrap();
+            let lines = std::fs::read_to_string(path).unwrap().lines().count();
+            assert_eq!((u64::from_le_bytes(size), lines), (5, 2));
+            there.abort();
+        });
+    }
+
     #[test]
     fn strangers_could_end_a_run_in_plaintext_so_cores_take_no_parts_there() {
         let settings = Settings { threads: 8, ..Settings::default() };
         let terms = Terms::new(Role::Receiver, &settings, &["raw".to_owned()]);
         let (keys, result) = (KeysAt::Memory, ResultKind::Rows);
         let memory = SideMemory { keys, role: Role::Receiver, rows: 1 << 20, result, budget: None };
-        let offer = LocalOffer { settings: &settings, terms: &terms, identity: None, items: 1 << 20, memory };
+        let (settings, terms, ledger) = (&settings, &terms, None);
+        let offer = LocalOffer { settings, terms, identity: None, items: 1 << 20, memory, ledger };
         let sizes = Sizes { receiver: 1 << 20, sender: 1 << 20 };
         let part = PartCosts { items: 1 << 20, protocol: 0 };
         let costs = |parts| Some(RunCosts { parts, whole: 0, part });

@@ -7,6 +7,7 @@ use vesica_protocols::{self as protocols, Participant};
 use vesica_text::{Audience, Text, text};
 
 use crate::words::auto::PlanError;
+use crate::words::error::Error;
 use crate::words::memory::{Budget, Bytes};
 use crate::words::parts::PartsError;
 use crate::words::terms::Difference;
@@ -88,6 +89,9 @@ pub enum SessionError {
     /// A helper does not know the protocol that its parties ask for.
     #[error("the parties ask for `{0}` in a form that this version has no helper for")]
     UnknownToHelper(String),
+    /// This side's ledger does not allow the run, or could not be written.
+    #[error("{}", .0.message.shell())]
+    Ledger(Box<Error>),
     /// The two sides did not see the same run.
     #[error("the two sides did not see the same run: {0} differ")]
     Unconfirmed(&'static str),
@@ -97,6 +101,10 @@ pub enum SessionError {
 }
 
 impl SessionError {
+    pub(crate) fn ledger(error: Error) -> Self {
+        SessionError::Ledger(Box::new(error))
+    }
+
     /// What it says, with its options and whom it speaks of as data.
     pub fn text(&self) -> Text {
         match self {
@@ -111,6 +119,7 @@ impl SessionError {
                 budget.text()
             ),
             SessionError::Parts(error) => error.text(),
+            SessionError::Ledger(error) => error.message.clone(),
             SessionError::Protocol(error) => error.text(),
             SessionError::With(who, error) => error.text().told(Audience::Three(who.name())),
             other => Text::words(other),

@@ -200,6 +200,7 @@ impl Error {
             SessionError::Protocol(error) => return Error::protocol(phase, error),
             SessionError::Parts(error) => return Error::parts(phase, error),
             SessionError::With(who, error) => return Error::session(phase, error).with(*who),
+            SessionError::Ledger(error) => return Error { phase, ..Error::clone(error) },
             SessionError::RefusedByHelper(_) => (
                 Side::Helper,
                 Kind::Refused,

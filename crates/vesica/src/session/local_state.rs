@@ -1,11 +1,13 @@
 //! What one side brings to a run, and the terms that follow from it.
 
+use std::sync::Arc;
+
 use rand_core::CryptoRng;
 use vesica_encode::items::Items;
 use vesica_net::{Identity, PublicKey};
 use vesica_protocols::{Learns, Role};
 use vesica_table::{Address, shown_path};
-use vesica_text::text;
+use vesica_text::{Text, text};
 
 use crate::session::base_ots::file::CacheFile;
 use crate::session::card::Opening;
@@ -13,6 +15,7 @@ use crate::session::helper_link::HelperLink;
 use crate::words::auto;
 use crate::words::base_ots::CacheState;
 use crate::words::error::{Error, RunPhase, Side};
+use crate::words::ledger::RunLedger;
 use crate::words::parts;
 use crate::words::settings::Settings;
 use crate::words::terms::Terms;
@@ -26,6 +29,8 @@ pub(crate) struct LocalState {
     pub(crate) helper: HelperLink,
     /// The relay through which the partner is met, if it is.
     pub(crate) via: Option<String>,
+    /// `--ledger`: where the run is written down.
+    pub(crate) ledger: Option<Arc<RunLedger>>,
     /// A card, where both parties of one process share it; none: the settings say.
     pub(crate) card: Option<Opening>,
 }
@@ -58,6 +63,12 @@ pub(crate) fn prepare(
         return Err(Error::usage(
             "`[min-peer-rows]` is above `[max-peer-rows]`",
             "give a `[min-peer-rows]` that is not above `[max-peer-rows]`",
+        ));
+    }
+    if let Some(option) = settings.budgets.given().filter(|_| local.ledger.is_none()) {
+        return Err(Error::usage(
+            text!("`{}` is a budget over the runs of a ledger, and there is none", Text::option(option)),
+            text!("name the ledger with `[ledger]`, or leave out `{}`", Text::option(option)),
         ));
     }
     check_parts(settings)?;

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rand_core::CryptoRng;
 use vesica_net::identity::IdentityError;
@@ -22,6 +23,7 @@ use crate::session::links::OverNetwork;
 use crate::session::local_state::LocalState;
 use crate::session::met::Met;
 use crate::words::error::{Error, RunPhase};
+use crate::words::ledger::RunLedger;
 use crate::words::system::{self, read_small};
 
 /// The most bytes that a file with a public key may have.
@@ -50,6 +52,8 @@ pub struct Partner {
     pub keep_base_ots: Option<PathBuf>,
     /// `--helper`, `--helper-key`: the helper of a protocol that has one.
     pub helper: Option<HelperAddress>,
+    /// `--ledger`: where runs are written down, whoever the partner is.
+    pub ledger: Option<PathBuf>,
 }
 
 /// Where a helper listens, and the key that it proves to have.
@@ -67,12 +71,12 @@ impl Partner {
         if *identity.public_key() == peer {
             return Err(Error::usage("`[peer]` is this side's own public key", ASK));
         }
-        Ok(Partner { address, keys: Some((identity, peer)), keep_base_ots: None, helper: None })
+        Ok(Partner { address, keys: Some((identity, peer)), keep_base_ots: None, helper: None, ledger: None })
     }
 
     /// A partner without keys, over a loopback address.
     pub fn insecure(address: Address) -> Self {
-        Partner { address, keys: None, keep_base_ots: None, helper: None }
+        Partner { address, keys: None, keep_base_ots: None, helper: None, ledger: None }
     }
 
     /// The key that this side shows, if it shows one.
@@ -84,6 +88,12 @@ impl Partner {
     #[must_use]
     pub fn keeping_base_ots(self, file: Option<PathBuf>) -> Self {
         Partner { keep_base_ots: file, ..self }
+    }
+
+    /// Writes runs with this partner into that ledger; see docs/ledger.md.
+    #[must_use]
+    pub fn noted_in(self, ledger: Option<PathBuf>) -> Self {
+        Partner { ledger, ..self }
     }
 
     /// With this helper: where it listens, and its key as `--helper-key` has it.
@@ -109,10 +119,28 @@ impl Partner {
     }
 
     /// What this side brings to a run of such security.
-    pub(crate) fn local_state(&self, role: Role, security: Security) -> Result<LocalState, Error> {
+    pub(crate) fn local_state(
+        &self,
+        role: Role,
+        security: Security,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<LocalState, Error> {
         let identity = self.keys.as_ref().map(|(identity, _)| identity.clone());
         let cache_file = self.cache_file(role, security)?;
-        Ok(LocalState { identity, cache_file, helper: self.helper_link()?, via: self.relay(), card: None })
+        let (helper, via, ledger) = (self.helper_link()?, self.relay(), self.open_ledger(rng)?);
+        Ok(LocalState { identity, cache_file, helper, via, ledger, card: None })
+    }
+
+    /// The ledger, if there is one.
+    fn open_ledger(&self, rng: &mut dyn CryptoRng) -> Result<Option<Arc<RunLedger>>, Error> {
+        let Some(path) = &self.ledger else { return Ok(None) };
+        if self.keys.is_none() {
+            return Err(Error::usage(
+                "`[ledger]` needs a partner whose key is known, and `[insecure-plaintext]` uses no keys",
+                "leave out `[ledger]` or `[insecure-plaintext]`",
+            ));
+        }
+        RunLedger::open(path, rng).map(|ledger| Some(Arc::new(ledger)))
     }
 
     /// The relay's address, if the partner is met there.

@@ -94,7 +94,7 @@ impl<'a> Reporter<'a> {
     }
 
     fn of(role: Participant, settings: &Settings, cancel: &'a CancelToken, on_event: OnEvent<'a>) -> Self {
-        let started = signing::now();
+        let started = report::now();
         let report = Report {
             schema: report::SCHEMA,
             outcome: "failed",
@@ -103,7 +103,7 @@ impl<'a> Reporter<'a> {
             reason: None,
             security: settings.security.name(),
             profile: settings.profile.name(),
-            started: signing::shown_time(started),
+            started: report::shown_time(started),
             ended: None,
             keys: None,
             session: None,
@@ -227,6 +227,16 @@ impl<'a> Reporter<'a> {
     /// What the table was read from.
     pub(crate) fn input(&self, input: InputReport) {
         self.state().report.input = Some(input);
+    }
+
+    /// The digest of what the table was read from, where there is one.
+    pub(crate) fn input_digest(&self) -> Option<String> {
+        self.state().report.input.as_ref().map(|input| input.blake3.clone())
+    }
+
+    /// How many different keys the table has.
+    pub(crate) fn distinct_keys(&self) -> u64 {
+        self.state().report.sizes.items
     }
 
     /// Digests of what went over the channel, which may have ended early.
@@ -513,7 +523,7 @@ impl<'a> Reporter<'a> {
             let mut report = state.report.clone();
             report.outcome = if result.is_ok() { "done" } else { "failed" };
             report.error = result.as_ref().err().cloned();
-            report.ended = Some(signing::shown_time(signing::now()));
+            report.ended = Some(report::shown_time(report::now()));
             report.bytes = traffic.into();
             report.phases = state.phases.finish(traffic);
             report.peak_rss = resources::peak_rss();

@@ -4,9 +4,7 @@
 //! for the digests of what was sent ([`crate::receipt`]). The signature goes with these digests, in DONE.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_channel::codec::{CodecError, Writer};
 use vesica_channel::{Channel, Digests};
 use vesica_net::{Connection, Identity, Nonces, PublicKey};
@@ -15,6 +13,7 @@ use vesica_protocols::{Learns, ResultName, Role};
 use super::agreed::Agreed;
 use super::error::SessionError;
 use crate::words::receipt::{Party, Receipt, SetName, Statement};
+use crate::words::report::shown_time;
 use crate::words::settings::Word;
 
 /// The version of this program.
@@ -55,17 +54,6 @@ pub(crate) struct Signed<'s> {
     statement: Statement,
     message: Vec<u8>,
     signature: [u8; 64],
-}
-
-/// The time by this machine's clock, in milliseconds since 1970.
-pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
-}
-
-/// A time as RFC 3339 writes it, in UTC and to the millisecond.
-pub(crate) fn shown_time(milliseconds: u64) -> String {
-    let time = i64::try_from(milliseconds).ok().and_then(DateTime::<Utc>::from_timestamp_millis);
-    time.unwrap_or_default().to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 impl Told {

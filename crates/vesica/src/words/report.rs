@@ -1,8 +1,9 @@
 //! The report of a run and its events. Neither holds a key of a table.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Serialize, Serializer};
 use vesica_channel::Traffic;
 use vesica_text::{Text, Voice};
@@ -407,6 +408,17 @@ impl Event {
     pub fn to_json_line(&self, started: Instant) -> Result<String, serde_json::Error> {
         json_line(self, started)
     }
+}
+
+/// The time by this machine's clock, in milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
+}
+
+/// A time as RFC 3339 writes it, in UTC and to the millisecond.
+pub(crate) fn shown_time(milliseconds: u64) -> String {
+    let time = i64::try_from(milliseconds).ok().and_then(DateTime::<Utc>::from_timestamp_millis);
+    time.unwrap_or_default().to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// An event as a line of JSON with `t`, the seconds since the start; no line end.

@@ -132,7 +132,12 @@ pub fn noise(text: &str) -> Result<Noise, String> {
 
 /// ε as it is read.
 pub(crate) fn shown(noise: Noise) -> String {
-    let (whole, fraction) = (noise.thousandths() / 1000, noise.thousandths() % 1000);
+    shown_thousandths(noise.thousandths().into())
+}
+
+/// A number of thousandths, as ε is read.
+pub(crate) fn shown_thousandths(thousandths: u64) -> String {
+    let (whole, fraction) = (thousandths / 1000, thousandths % 1000);
     let text = format!("{whole}.{fraction:03}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -189,6 +189,25 @@ impl Default for Limits {
     }
 }
 
+/// What this side allows over all runs in its ledger that are with one partner about nearly the same set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RunBudgets {
+    /// `--max-counts`; none: [`USUAL_COUNTS`](crate::ledger::USUAL_COUNTS).
+    pub max_counts: Option<u64>,
+    /// `--max-questions`.
+    pub max_questions: Option<u64>,
+    /// `--max-epsilon`.
+    pub max_epsilon: Option<Noise>,
+}
+
+impl RunBudgets {
+    /// The option of a budget that is given, if there is one.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let counts = self.max_counts.map(|_| "max-counts");
+        counts.or(self.max_questions.map(|_| "max-questions")).or(self.max_epsilon.map(|_| "max-epsilon"))
+    }
+}
+
 /// Everything that is not a path, a key or an address.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -216,6 +235,8 @@ pub struct Settings {
     pub match_id: bool,
     /// Bound: what is accepted from the partner.
     pub limits: Limits,
+    /// Local: what the runs of a ledger may add up to.
+    pub budgets: RunBudgets,
     /// Bound: into how many parts the run is split at least; the larger of both sides' numbers is taken.
     pub parts: u32,
     /// Local: threads to keep busy; 0 means all cores.
@@ -261,6 +282,7 @@ impl Default for Settings {
             learns: Learns::Receiver,
             match_id: false,
             limits: Limits::default(),
+            budgets: RunBudgets::default(),
             parts: 1,
             threads: 0,
             device: DeviceChoice::Auto,

@@ -33,10 +33,11 @@ use crate::job::queue::Queue;
 use crate::job::relay::allowed;
 use crate::session::exchange_digests;
 use crate::session::partner::Partner;
-use crate::session::signing::{self, Signing, Told};
+use crate::session::signing::{Signing, Told};
 use crate::session::strangers::{Dropped, Strangers};
 use crate::words::error::{Error, RunPhase, caught};
 use crate::words::randomness::randomness;
+use crate::words::report;
 use crate::words::settings::{Settings, count};
 
 /// The options of the list that a server takes.
@@ -393,7 +394,7 @@ impl<'a> Hall<'a> {
 
     fn attend(&self, receiver: PublicKey, mut channel: Connection) -> Result<(), Ended> {
         channel.expect_within(Some(self.job.settings.timeout));
-        let (server, mine) = (self.hello(), Told::at(signing::now()));
+        let (server, mine) = (self.hello(), Told::at(report::now()));
         channel.send(&server.encode())?;
         channel.send(&mine.encode())?;
         channel.flush()?;

@@ -237,7 +237,7 @@ impl Driver<'_> {
             result: settings.result.kind(),
             budget: settings.memory,
         };
-        let offer = LocalOffer { settings, terms, identity, items, memory };
+        let offer = LocalOffer { settings, terms, identity, items, memory, ledger: None };
         let (agreed, _, mut channel, links) = Conversation::agree(met, &offer, reporter)?.release();
         let run = &mut channel;
         let player = Player::engine(self.slots);
@@ -387,6 +387,12 @@ fn check_partner(partner: &Partner) -> Result<(), Error> {
         return Err(Error::usage(
             "an engine does not listen: its tasks run on many machines, and come to the partner",
             "give `[connect]` (the partner listens), or meet the partner at a relay with `[via]`",
+        ));
+    }
+    if partner.ledger.is_some() {
+        return Err(Error::usage(
+            "the driver of an engine has no keys, and so no sketch of them for `[ledger]`",
+            "leave out `[ledger]`, and keep the reports",
         ));
     }
     let excluded = [(partner.helper.is_some(), "helper"), (partner.keep_base_ots.is_some(), "keep-base-ots")];

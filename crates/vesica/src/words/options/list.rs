@@ -13,6 +13,9 @@ use crate::words::word::Word;
 /// What `level` asks for.
 const LEVELS: &str = "write 80, 112, 128, 192 or 256";
 
+/// The most counts that a ledger can allow.
+const MOST_COUNTS: u64 = 1_000_000;
+
 /// What results other than rows are called where parts are.
 const OTHER_RESULTS: &str = "results other than rows (`[result]`, `[payload]`)";
 
@@ -114,6 +117,33 @@ pub static OPTIONS: &[RunOption] = &[
         usual: Some("2^30"),
         set: |settings, text| put(&mut settings.limits.max_peer_rows, count(text)),
         help: "Refuse a partner (a helper: a party) with more keys, padding included: a number, or 2^N",
+    },
+    RunOption {
+        name: "max-counts",
+        class: Class::Own,
+        reads: Reads::Number("N"),
+        usual: None,
+        set: |settings, text| put(&mut settings.budgets.max_counts, between(text, 0, MOST_COUNTS).map(Some)),
+        help: "With [ledger]: refuse a run by which the partner would learn more than N counts, sums or thresholds about nearly \
+               the same set of mine, all runs together [default: 4]",
+    },
+    RunOption {
+        name: "max-questions",
+        class: Class::Own,
+        reads: Reads::Number("N"),
+        usual: None,
+        set: |settings, text| put(&mut settings.budgets.max_questions, count(text).map(Some)),
+        help: "With [ledger]: refuse a run in which the partner would learn of more than N of its keys, padding included, whether \
+               they are in nearly the same set of mine, all runs together [default: any number]",
+    },
+    RunOption {
+        name: "max-epsilon",
+        class: Class::Own,
+        reads: Reads::Decimal("EPSILON"),
+        usual: None,
+        set: |settings, text| put(&mut settings.budgets.max_epsilon, results::noise(text).map(Some)),
+        help: "With [ledger] and [noise]: refuse a run with which the privacy loss about nearly the same set of mine would be more \
+               than EPSILON, 0.001 to 20, all runs with the partner together [default: any]",
     },
     RunOption {
         name: "on-duplicates",

@@ -1,0 +1,357 @@
+use std::fs;
+use std::thread;
+
+use rand::{SeedableRng, rngs::StdRng};
+use vesica_protocols::{Learns, Noise};
+
+use super::*;
+use crate::words::error::Kind;
+use crate::words::results::{ResultChoice, ResultOptions};
+use crate::words::settings::RunBudgets;
+
+/// A ledger in a folder of its own.
+struct Scene {
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        Scene { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("runs")
+    }
+
+    fn lines(&self) -> Vec<String> {
+        fs::read_to_string(self.path()).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    fn open(&self) -> Result<RunLedger, Error> {
+        RunLedger::open(&self.path(), &mut StdRng::seed_from_u64(1))
+    }
+
+    /// A run about the keys `from` to `from + 1000`.
+    fn run(&self, from: u64) -> RunLedger {
+        self.run_of(from..from + 1000, "email", None)
+    }
+
+    fn run_of(&self, keys: std::ops::Range<u64>, rules: &str, input: Option<&str>) -> RunLedger {
+        let ledger = self.open().unwrap();
+        let encoding = Encoding::Digest(Width::Digest128);
+        let mut sketcher = ledger.sketcher(encoding.bytes());
+        let count = keys.end - keys.start;
+        keys.for_each(|key| sketcher.take(&blake3::hash(&key.to_le_bytes()).as_bytes()[..16]));
+        let (input, rules) = (input.map(str::to_owned), rules.to_owned());
+        ledger.describe(OwnSet { input, rules, encoding, keys: count, sketch: sketcher.finish() });
+        ledger
+    }
+
+    fn summary(&self) -> Summary {
+        read(&self.path(), None).unwrap()
+    }
+
+    /// Budgets of the first set with the first partner.
+    fn first(&self) -> SetRuns {
+        self.summary().partners[0].sets[0].clone()
+    }
+}
+
+/// Options of a run with a count as its result, and these budgets.
+fn counting(noise: Option<u32>, budgets: RunBudgets) -> Settings {
+    let noise = noise.and_then(Noise::of_thousandths);
+    let result = ResultOptions { result: ResultChoice::Count, noise, ..ResultOptions::default() };
+    Settings { result, budgets, ..Settings::default() }
+}
+
+fn counts(most: u64) -> Settings {
+    counting(None, RunBudgets { max_counts: Some(most), ..RunBudgets::default() })
+}
+
+/// A sender's run with the partner `who` begins.
+fn begins(ledger: &RunLedger, settings: &Settings, who: &str) -> Result<Option<Text>, Error> {
+    ledger.begin(Role::Sender, settings, who.to_owned(), None)
+}
+
+fn agrees(ledger: &RunLedger, peer_keys: u64) -> Result<(), Error> {
+    ledger.agreed("name".to_owned(), "circuit-vole", peer_keys)
+}
+
+#[track_caller]
+fn is_refused<T: std::fmt::Debug>(ended: Result<T, Error>, word: &str) {
+    let error = ended.unwrap_err();
+    assert_eq!(error.kind, Kind::Refused, "{error}");
+    assert!(error.message.shell().contains(word), "{error}");
+}
+
+#[test]
+fn runs_with_one_partner_about_one_set_add_up_and_others_do_not() {
+    let scene = Scene::new();
+    let settings = &counts(2);
+    for _ in 0..2 {
+        begins(&scene.run(0), settings, "ada").unwrap();
+    }
+    is_refused(begins(&scene.run(0), settings, "ada"), "--max-counts 2");
+    // A tenth of the keys are others; then nine tenths are.
+    is_refused(begins(&scene.run(100), settings, "ada"), "runs 1 (");
+    begins(&scene.run(900), settings, "ada").unwrap();
+    begins(&scene.run(0), settings, "bob").unwrap();
+    // A higher limit.
+    begins(&scene.run(0), &counts(3), "ada").unwrap();
+    let summary = scene.summary();
+    let sets = |at: usize| summary.partners[at].sets.iter().map(|set| set.counts.spent).collect::<Vec<_>>();
+    assert_eq!((summary.partners.len(), sets(0), sets(1)), (2, vec![3, 1], vec![1]));
+    assert_eq!(scene.first().counts, BudgetUse { spent: 3, most: Some(3), left: Some(0) });
+    let runs: Vec<u64> = scene.first().runs.iter().map(|run| run.run).collect();
+    assert_eq!(runs, [1, 2, 5]);
+}
+
+#[test]
+fn sets_that_cannot_be_compared_count_as_the_same() {
+    let settings = &counts(1);
+    let earlier = |keys, rules, input| {
+        let scene = Scene::new();
+        begins(&scene.run_of(keys, rules, input), settings, "ada").unwrap();
+        scene
+    };
+    let next = |scene: &Scene, input| begins(&scene.run_of(0..1000, "email", input), settings, "ada");
+    // Another rule, a set ten times as large, the same file: whatever the sketches say.
+    is_refused(next(&earlier(5000..6000, "phone", None), None), "max-counts");
+    is_refused(next(&earlier(5000..15_000, "email", None), None), "max-counts");
+    is_refused(next(&earlier(5000..6000, "email", Some("file")), Some("file")), "max-counts");
+    next(&earlier(5000..6000, "email", Some("file")), Some("other")).unwrap();
+    next(&earlier(5000..6000, "email", None), None).unwrap();
+    // What holds the whole set, and as much again.
+    is_refused(next(&earlier(0..2000, "email", None), None), "max-counts");
+}
+
+#[test]
+fn a_run_is_spent_unless_it_ended_before_the_protocol() {
+    let failed = Error { phase: RunPhase::Agree, ..Error::usage("no", "none") };
+    let settings = &counts(1);
+    let after = |act: &dyn Fn(&RunLedger)| {
+        let scene = Scene::new();
+        let run = scene.run(0);
+        begins(&run, settings, "ada").unwrap();
+        act(&run);
+        begins(&scene.run(0), settings, "ada").map(drop)
+    };
+    after(&|run| drop(run.ended(Some(&failed)).unwrap())).unwrap();
+    is_refused(after(&|_| ()), "max-counts");
+    is_refused(after(&|run| agrees(run, 5).unwrap()), "max-counts");
+    let ends = |error: Option<&Error>| {
+        after(&|run| {
+            agrees(run, 5).unwrap();
+            run.ended(error).unwrap();
+        })
+    };
+    is_refused(ends(None), "max-counts");
+    is_refused(ends(Some(&failed)), "max-counts");
+}
+
+#[test]
+fn what_the_partner_learns_decides_what_counts() {
+    let with = |change: &dyn Fn(&mut Settings)| {
+        let mut settings = counts(0);
+        change(&mut settings);
+        settings
+    };
+    let count = with(&|_| ());
+    let (both, least) = (
+        with(&|settings| settings.learns = Learns::Both),
+        with(&|settings| settings.result.min_matches = Some(10)),
+    );
+    let rows = with(&|settings| settings.result.result = ResultChoice::Rows);
+    let rows_both = Settings { learns: Learns::Both, ..rows.clone() };
+    let audit = Settings { audit_max: Some(9), ..rows.clone() };
+    use PartnerLearns::{Nothing, Number, Rows};
+    for (settings, receiver, sender) in [
+        (count, Number, Nothing),
+        (both, Number, Number),
+        (least, Number, Number),
+        (rows, Rows, Nothing),
+        (rows_both, Rows, Rows),
+        (audit, Rows, Number),
+    ] {
+        let learn = [Role::Receiver, Role::Sender].map(|role| partner_learns(role, &settings));
+        assert_eq!(learn, [receiver, sender], "{settings:?}");
+        // As a receiver, this side has a partner that sends.
+        let ended = Scene::new().run(0).begin(Role::Receiver, &settings, "ada".to_owned(), None);
+        assert_eq!(ended.is_err(), sender == Number);
+    }
+}
+
+#[test]
+fn epsilon_adds_up_and_no_exact_count_is_among_them() {
+    let scene = Scene::new();
+    let budgets = |most| RunBudgets {
+        max_counts: Some(100),
+        max_epsilon: Noise::of_thousandths(most),
+        ..RunBudgets::default()
+    };
+    let noisy =
+        |epsilon, most| begins(&scene.run(0), &counting(Some(epsilon), budgets(most)), "ada").map(drop);
+    for epsilon in [400, 400, 150] {
+        noisy(epsilon, 1000).unwrap();
+    }
+    is_refused(noisy(51, 1000), "would be 1.001");
+    noisy(50, 1000).unwrap();
+    is_refused(noisy(1, 1000), "--max-epsilon 1`");
+    assert_eq!((&*scene.first().epsilon, scene.first().exact_counts), ("1", 0));
+    is_refused(begins(&scene.run(0), &counting(None, budgets(2000)), "ada"), "this one has none");
+    // Without a limit an exact one is allowed, and then no limit holds any more.
+    begins(&scene.run(0), &counts(100), "ada").unwrap();
+    is_refused(noisy(1, 20_000), "had no noise");
+    assert_eq!((&*scene.first().epsilon, scene.first().exact_counts), ("1", 1));
+}
+
+#[test]
+fn questions_add_up() {
+    let scene = Scene::new();
+    let budgets = RunBudgets { max_questions: Some(1000), ..RunBudgets::default() };
+    let settings = &Settings { budgets, ..Settings::default() };
+    let asks = |keys| {
+        let run = scene.run(0);
+        begins(&run, settings, "ada")?;
+        agrees(&run, keys)
+    };
+    asks(600).unwrap();
+    is_refused(asks(401), "has asked for 600 keys");
+    // Two runs that begin together share what is left.
+    let (one, two) = (scene.run(0), scene.run(0));
+    begins(&one, settings, "ada").unwrap();
+    begins(&two, settings, "ada").unwrap();
+    agrees(&one, 400).unwrap();
+    is_refused(agrees(&two, 1), "asks for 1 now");
+    // Nothing is left, and nothing begins.
+    let lines = scene.lines().len();
+    is_refused(asks(1), "--max-questions 1000");
+    assert_eq!(scene.lines().len(), lines);
+    assert_eq!(scene.first().questions, BudgetUse { spent: 1000, most: Some(1000), left: Some(0) });
+}
+
+#[test]
+fn any_change_of_a_line_ends_runs_and_is_named() {
+    let scene = Scene::new();
+    let run = scene.run(0);
+    begins(&run, &counts(9), "ada").unwrap();
+    agrees(&run, 7).unwrap();
+    run.ended(None).unwrap();
+    begins(&scene.run(0), &counts(9), "ada").unwrap();
+    let good = scene.lines();
+    let check = |lines: &[String], word: &str| {
+        fs::write(scene.path(), lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+        for error in [scene.open().map(drop).unwrap_err(), read(&scene.path(), None).unwrap_err()] {
+            assert!(error.message.shell().contains(word), "{error}");
+            assert_ne!(error.kind, Kind::Refused);
+        }
+        // A run that goes on meanwhile stops too.
+        assert!(run.ended(None).is_err());
+    };
+    for at in 1..good.len() - 1 {
+        let mut lines = good.clone();
+        lines[at] = lines[at].replacen("\"time\":\"2", "\"time\":\"3", 1);
+        check(&lines, &format!("line {} ", at + 1));
+        lines.remove(at);
+        check(&lines, &format!("line {at} "));
+        lines.insert(at, "hello".to_owned());
+        check(&lines, &format!("line {at} "));
+        lines[at] = good[at].clone();
+        lines.insert(at, good[at].clone());
+        check(&lines, &format!("line {} ", at + 1));
+    }
+    check(&[vec![good[0].clone()], good.clone()].concat(), "line 1 ");
+    check(&good[1..], "is not a ledger");
+    check(&["id,email".to_owned()], "is not a ledger");
+    // An empty file is one that has not begun.
+    fs::write(scene.path(), "").unwrap();
+    assert!(read(&scene.path(), None).is_err() && scene.open().is_ok());
+}
+
+#[test]
+fn what_a_crash_leaves_of_a_line_is_quoted_and_the_chain_goes_on() {
+    let scene = Scene::new();
+    begins(&scene.run(0), &counts(9), "ada").unwrap();
+    let good = fs::read(scene.path()).unwrap();
+    let digest = scene.summary().last;
+    let whole = good.split(|byte| *byte == b'\n').nth(1).unwrap();
+    for rest in [b"{", &whole[..30], whole, &[0; 40], &[0; 9000], b"hello\n"] {
+        fs::write(scene.path(), [&good[..], rest].concat()).unwrap();
+        let bytes = rest.strip_suffix(b"\n").unwrap_or(rest).len();
+        let named = vec![Torn { line: 2, bytes: bytes as u64 }];
+        assert_eq!(scene.summary().torn, named);
+        let told = begins(&scene.run(0), &counts(9), "ada").unwrap().unwrap().shell();
+        assert!(told.contains(&format!("line 2 of the ledger was not whole: {bytes} bytes")), "{told}");
+        let lines = scene.lines();
+        assert!(lines[2].contains("\"kind\":\"torn\"") && lines.len() == 4, "{lines:#?}");
+        assert_eq!(scene.summary().torn, named);
+        assert!(read(&scene.path(), Some(&digest)).is_ok());
+        assert_eq!(scene.first().counts.spent, 2);
+    }
+    // Of the first line: it is begun anew.
+    for length in [1, 30, good.iter().position(|byte| *byte == b'\n').unwrap()] {
+        fs::write(scene.path(), &good[..length]).unwrap();
+        scene.open().unwrap();
+        assert_eq!(scene.summary().lines, 1);
+    }
+    // Nobody's file is taken for that.
+    fs::write(scene.path(), "id,email").unwrap();
+    assert!(scene.open().is_err());
+    assert_eq!(fs::read_to_string(scene.path()).unwrap(), "id,email");
+}
+
+#[test]
+fn two_runs_at_once_cannot_both_have_the_last_count() {
+    let scene = Scene::new();
+    let runs: Vec<RunLedger> = (0..16).map(|_| scene.run(0)).collect();
+    let settings = &counts(5);
+    let begun = thread::scope(|scope| {
+        let begin = |run| scope.spawn(move || begins(run, settings, "ada").is_ok());
+        let threads: Vec<_> = runs.iter().map(begin).collect();
+        threads.into_iter().filter_map(|thread| thread.join().ok()).filter(|begun| *begun).count()
+    });
+    assert_eq!((begun, scene.first().counts.spent, scene.summary().lines), (5, 5, 6));
+}
+
+#[test]
+fn a_digest_that_was_noted_shows_lines_that_were_cut_off() {
+    let scene = Scene::new();
+    begins(&scene.run(0), &counts(9), "ada").unwrap();
+    let early = scene.summary().last;
+    begins(&scene.run(0), &counts(9), "ada").unwrap();
+    let late = scene.summary().last.to_uppercase();
+    for noted in [&early, &late] {
+        read(&scene.path(), Some(noted)).unwrap();
+    }
+    let lines = scene.lines();
+    fs::write(scene.path(), lines[..2].iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    read(&scene.path(), Some(&early)).unwrap();
+    let error = read(&scene.path(), Some(&late)).unwrap_err();
+    assert!(error.kind == Kind::Input && error.message.shell().contains("no line"), "{error}");
+}
+
+#[test]
+fn a_run_by_post_is_one_run_in_several_calls() {
+    let scene = Scene::new();
+    let call = || {
+        let run = scene.run(0);
+        run.begin(Role::Sender, &Settings::default(), "ada".to_owned(), Some("post".to_owned())).unwrap();
+        run
+    };
+    call();
+    agrees(&call(), 10).unwrap();
+    let last = call();
+    agrees(&last, 10).unwrap();
+    last.ended(None).unwrap();
+    assert_eq!((scene.summary().lines, scene.first().runs.len()), (4, 1));
+    assert_eq!(&*scene.first().runs[0].outcome, "confirmed");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_its_owner_reads_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new();
+    scene.open().unwrap();
+    assert_eq!(fs::metadata(scene.path()).unwrap().permissions().mode() & 0o777, 0o600);
+}
