@@ -90,7 +90,8 @@ impl LocalOffer<'_> {
     fn begin(&self, channel: &Connection, reporter: &Reporter<'_>) -> Result<(), Error> {
         let Some(ledger) = self.ledger else { return Ok(()) };
         // A ledger is opened only with a partner whose key is known.
-        let unknown = || Error { kind: Kind::Internal, ..Error::usage("no key of the partner", REPORT_A_BUG) };
+        let unknown =
+            || Error { kind: Kind::Internal, ..Error::usage("no key of the partner", REPORT_A_BUG) };
         let partner = channel.peer_key().ok_or_else(unknown)?;
         let told = ledger.begin(self.terms.role(), self.settings, partner.to_string(), None)?;
         told.into_iter().for_each(|told| reporter.notice(told));
