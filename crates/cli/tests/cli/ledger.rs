@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rustix::process::Signal;
@@ -242,7 +242,12 @@ fn kills(rounds: u64) {
                 scene.receiver(address, &theirs)
             })
             .collect();
-        thread::sleep(Duration::from_micros(rng.random_range(0..120_000)));
+        if round % 3 > 0 {
+            until_begun(&scene);
+        }
+        thread::sleep(Duration::from_micros(
+            rng.random_range(0..if round % 3 > 0 { 15_000 } else { 60_000 }),
+        ));
         let which = rng.random_range(1..4u32);
         for (at, (sender, _)) in senders.iter().enumerate() {
             if which >> at & 1 == 1 {
@@ -268,6 +273,15 @@ fn kills(rounds: u64) {
          protocol; {torn_in_all} torn lines, all named",
         open.len()
     );
+}
+
+/// Waits until a run of this round is in the ledger.
+fn until_begun(scene: &Scene) {
+    let length = || fs::metadata(scene.path("runs")).unwrap().len();
+    let (before, start) = (length(), Instant::now());
+    while length() == before && start.elapsed() < Duration::from_secs(2) {
+        thread::sleep(Duration::from_micros(200));
+    }
 }
 
 fn begun(scene: &Scene) -> usize {

@@ -311,6 +311,10 @@ fn two_runs_at_once_cannot_both_have_the_last_count() {
         threads.into_iter().filter_map(|thread| thread.join().ok()).filter(|begun| *begun).count()
     });
     assert_eq!((begun, scene.first().counts.spent, scene.summary().lines), (5, 5, 6));
+    // Nobody else has the file while one of them acts on it.
+    let other = fs::File::open(scene.path()).unwrap();
+    let alone = runs[0].locked(|_, _| Ok(other.try_lock_shared().is_err())).unwrap();
+    assert!(alone && other.try_lock_shared().is_ok());
 }
 
 #[test]
