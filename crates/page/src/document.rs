@@ -63,7 +63,7 @@ pub(crate) fn page<T: Template>(
     of: fn(&Value, Document) -> T,
 ) -> Result<String, PageError> {
     let value = json::visible(serde_json::from_str(text)?);
-    Ok(of(&value, Document { id, data: embedded(text) }).render()?)
+    Ok(of(&value, Document { id, data: embedded(text) }).render()? + "\n")
 }
 
 /// JSON in which each character that means something to HTML is escaped as JSON does it. These characters are only in

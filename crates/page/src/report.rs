@@ -201,8 +201,9 @@ fn rows(report: &Value) -> Vec<Fact> {
         facts.push(counted("Repeated keys", "duplicates"));
     }
     if !sizes["shown_items"].is_null() {
-        let asked_for = report["kept"].is_object();
-        let name = if asked_for { "Keys, with padding" } else { "Size that the partner saw" };
+        // It is known before there is a partner; sizes are exchanged both at once.
+        let exchanged = !sizes["peer_items"].is_null();
+        let name = if exchanged { "Size that the partner saw" } else { "Keys, with padding" };
         facts.push(counted(name, "shown_items"));
     }
     if let Some(rows @ 1..) = report["result"]["undecodable_rows"].as_u64() {

@@ -234,7 +234,13 @@ fn a_failed_run_says_why_and_what_was_told() {
     assert!(html(&report).contains("give <code>--key</code> alike"));
     let mut unmet = report;
     unmet["bytes"] = json!({});
-    assert!(words(&unmet).contains("before this side had sent anything"));
+    unmet["sizes"]["peer_items"] = Value::Null;
+    let said = words(&unmet);
+    assert!(
+        said.contains("before this side had sent anything") && said.contains("Keys, with padding 20,000"),
+        "{said}"
+    );
+    assert!(!said.contains("Size that the partner saw"), "{said}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use vesica_channel::CancelToken;
 use vesica_page::PageError;
 use vesica_table::{Address, FileId, Listing, Output, Standard, TableError, shown_path, standard};
-use vesica_text::Text;
+use vesica_text::{Audience, Text};
 
 use crate::words::error::{Error, RunPhase};
 use crate::words::report::Report;
@@ -111,7 +111,10 @@ pub fn check(
 
 /// Checks the path of a document of no run, a plan or an inspected table. It replaces no file.
 pub fn check_document(path: &Path, protected: &[PathBuf]) -> Result<Document, Error> {
-    document_at(path, &Protected::of(protected)?, "name a new file")
+    let found =
+        Protected::of(protected).and_then(|protected| document_at(path, &protected, "name a new file"));
+    // It has no partner.
+    found.map_err(|error| error.told(Audience::One))
 }
 
 /// Checks that a new file at that path would not become a part of the table, if that is a folder or a pattern.
