@@ -14,6 +14,7 @@ from decimal import Decimal
 from .definition import UNITS
 from .program import BenchError, key
 from .record import by_cell, phase_seconds
+from .traffic import agree, of_line
 
 FIGURE = (
     "definition", "title", "source", "plot", "measure", "unit", "row", "column", "x", "protocol", "security", "standard",
@@ -72,8 +73,28 @@ def measured(line, measure):
     return sum(line[name] for name in names)
 
 
-def ours(definition, row, i, runs):
-    """The spread of column i of a row over the runs of a record; a computed figure has none."""
+def ours(definition, row, i, runs, traffic):
+    """The spread of column i of a row over the runs of a record; a computed figure has none.
+
+    Traffic that was measured alone is taken where the record has no run, or runs that sent what is no longer sent.
+    """
+    entry = row.entries[i]
+    if definition.measure == "traffic" and entry.cell is not None and not is_current(entry, runs):
+        sent = traffic.sent(entry.cell)
+        if sent is not None:
+            bytes_of_unit = UNITS[definition.unit][0]
+            return Spread(*[sent / bytes_of_unit] * 3, 1)
+    return of_runs(definition, row, i, runs)
+
+
+def is_current(entry, runs):
+    """Whether the record has runs of a cell, and they sent what today's program sends."""
+    lines = runs.get(key(entry.cell), [])
+    return bool(lines) and all(agree(of_line(line), entry.about) for line in lines)
+
+
+def of_runs(definition, row, i, runs):
+    """The same over the runs of a record alone."""
     entry, column = row.entries[i], definition.columns[i]
     if entry.value is not None:
         return Spread(entry.value, entry.value, entry.value, 0)
@@ -105,7 +126,7 @@ def bound(definition, i, entry):
     return entry.about[field] / UNITS[definition.unit][0]
 
 
-def figures(definitions, runs):
+def figures(definitions, runs, traffic):
     """Every figure of every table as CSV, with the spread that the pages leave out."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -113,7 +134,7 @@ def figures(definitions, runs):
     for definition in definitions:
         for row in definition.rows:
             for i, (entry, column) in enumerate(zip(row.entries, definition.columns)):
-                spread = ours(definition, row, i, runs)
+                spread = ours(definition, row, i, runs, traffic)
                 if spread is None and entry.paper is None:
                     continue
                 about = entry.about or {"protocol": "", "security": "", "standard": False}
