@@ -14,7 +14,7 @@ from decimal import Decimal
 from .definition import UNITS
 from .program import BenchError, key
 from .record import by_cell, phase_seconds
-from .traffic import agree, of_line
+from .traffic import TOLERANCE, agree, of_line
 
 FIGURE = (
     "definition", "title", "source", "plot", "measure", "unit", "row", "column", "x", "protocol", "security", "standard",
@@ -147,19 +147,40 @@ def figures(definitions, runs, traffic):
     return file.getvalue()
 
 
+def is_whole_circuit(cell, about, circuit, lines):
+    """Whether runs evaluated the whole circuit that the formula counts today, and gave rows to the receiver or to both."""
+    # Where both learn, matches may be revealed early, and the rest of their circuits is left out.
+    whole = all(abs(of_line(line) / about["bytes"] - 1) <= TOLERANCE for line in lines)
+    return circuit["ands"] + circuit["private_ands"] > 0 and whole and not {"tls", "result", "audit_max"} & set(cell)
+
+
 def cells(folder, lines, program):
-    """The median time of every cell over loopback as CSV: what `vesica plan` starts from, in crates/vesica/cells/."""
+    """What `vesica plan` starts from, in crates/vesica/cells/, as CSV: the median time of every cell over loopback.
+
+    A protocol that evaluates a circuit keeps a network busy, and may have no runs without one. Then its cells have the
+    processor time of the busier party: both parties work at once.
+    """
     machine = dict(line.partition(": ")[::2] for line in folder.text("machine.txt").splitlines())
     runs = by_cell(lines)
-    found = []
-    for text, answer in zip(runs, program.describe([{"cell": json.loads(text)} for text in runs])):
+    found, of_circuits = [], {}
+    asked = [{kind: json.loads(text)} for kind in ("cell", "circuit") for text in runs]
+    answers = program.describe(asked)
+    for text, answer, circuit in zip(runs, answers, answers[len(runs):]):
         if "error" in answer:
             raise BenchError(f"{folder.path}: a cell of the record: {answer['error']}")
         cell = answer["cell"]
-        if not {"network", "tls", "learns", "result"} & set(cell) and key(cell) == text:
+        sizes = cell.get("threads", 1), cell["receiver"], cell["sender"]
+        if key(cell) != text:
+            continue
+        if not {"network", "tls", "learns", "result"} & set(cell):
             seconds = statistics.median(line["wall_s"] for line in runs[text])
-            sizes = cell.get("threads", 1), cell["receiver"], cell["sender"]
-            found.append((answer["configuration"], *sizes, f"{seconds:.6f}"))
+            found.append((answer["configuration"], *sizes, "wall", f"{seconds:.6f}"))
+        elif is_whole_circuit(cell, answer, circuit, runs[text]):
+            busier = [max(line["cpu_receiver_s"], line["cpu_sender_s"]) for line in runs[text]]
+            of_circuits.setdefault((answer["configuration"], *sizes), []).extend(busier)
+    over_loopback = {configuration for configuration, *_ in found}
+    found += [(*one, "processor", f"{statistics.median(seconds):.6f}") for one, seconds in of_circuits.items()
+              if one[0] not in over_loopback]
     processor, cores = (machine.get(field, "unknown") for field in ("processor", "cores"))
     head = [f"# {folder.name}, {processor}, {cores} cores", program.about["columns"]]
     return "\n".join([*head, *(",".join(map(str, cell)) for cell in sorted(found))]) + "\n"

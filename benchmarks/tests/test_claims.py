@@ -5,7 +5,6 @@ repository.
 """
 
 import functools
-import json
 import re
 import subprocess
 import tempfile
@@ -17,7 +16,7 @@ from test_tables import HERE, NETWORKS, PROGRAM, RECORDS, ROOT, TRAFFIC, reposit
 from tables import definition, figures, pages, record, schedule, traffic
 from tables.benches import Benchmark, benchmarks
 from tables.definition import UNITS
-from tables.program import BenchError, RunFailed
+from tables.program import BenchError, RunFailed, key
 
 LEVELS = (80, 112, 128, 192, 256)
 
@@ -133,6 +132,32 @@ class Bytes(unittest.TestCase):
         self.assertEqual(of_today, [True, False], "the base OTs of `kkrt` have halved since")
         page = (ROOT / "docs/benchmarks/vesica.md").read_text(encoding="utf-8")
         self.assertRegex(page, r"(?m)^\| kkrt \|.*†")
+
+
+class Cells(unittest.TestCase):
+    def cells(self, line):
+        """The cells of a record of that run of a circuit, of 5 and 7 seconds of processor time."""
+        line = dict.fromkeys(record.COLUMNS, 0.0) | {"wall_s": 99.0, "cpu_receiver_s": 5.0, "cpu_sender_s": 7.0} | line
+        with tempfile.TemporaryDirectory() as path:
+            return figures.cells(record.Folder(path), [line], PROGRAM).splitlines()[2:]
+
+    def test_a_circuit_without_runs_over_loopback_has_the_processor_time_of_the_busier_party(self):
+        circuit = {"protocol": "pwc", "receiver": 8, "sender": 8, "sigma": 32}
+        for more, sent, expected in [
+            ({"network": "lan"}, 1.0, ["processor,7.000000"]),
+            ({}, 1.0, ["wall,99.000000"]),
+            # Of an earlier form.
+            ({"network": "lan"}, 1.5, []),
+            # Matches were revealed early.
+            ({"common_percent": 50, "learns": "both", "network": "lan"}, 0.5, []),
+            ({"common_percent": 0, "learns": "both", "network": "lan"}, 1.0, ["processor,7.000000"]),
+            ({"network": "lan", "tls": True}, 1.0, []),
+        ]:
+            about = PROGRAM.describe([{"cell": circuit | more}])[0]
+            line = {"cell": key(about["cell"]), "sent_sender": sent * about["bytes"]}
+            self.assertEqual([one.split(",1,8,8,")[1] for one in self.cells(line)], expected, more)
+        kkrt = {"cell": key({"protocol": "kkrt", "receiver": 8, "sender": 8, "network": "lan"})}
+        self.assertEqual(self.cells(kkrt), [], "no circuit")
 
 
 class Units(unittest.TestCase):
@@ -288,10 +313,12 @@ class Documents(unittest.TestCase):
         made = " ".join(map(str, benchmarks(pages.BENCHES)))
         checked = 0
         for path in (ROOT / "docs").rglob("*.md"):
-            for sentence in re.split(r"(?<=\.)\s", document(path.relative_to(ROOT))):
+            sentences = re.split(r"(?<=\.)\s", document(path.relative_to(ROOT)))
+            for before, sentence in zip(["", *sentences], sentences):
                 if "measured as a building block" in sentence:
-                    for curve in re.findall(r"P-\d+", sentence):
-                        self.assertIn(curve, made, f"{path.name}: {sentence}")
+                    told = before + sentence if sentence.startswith("They") else sentence
+                    for curve in re.findall(r"P-\d+", told):
+                        self.assertIn(curve, made, f"{path.name}: {told}")
                         checked += 1
         self.assertGreater(checked, 0)
 
@@ -331,7 +358,7 @@ class BuildingBlocks(unittest.TestCase):
 
 
 class Revisions(unittest.TestCase):
-    def named(self):
+    def revisions(self):
         """The revisions of each record that the page and the record of traffic name, and those said to be absent."""
         absent = {rev for path in RECORDS for rev in record.Folder(path).text(record.ABSENT).split()}
         of_runs = {rev for path in RECORDS for rev in record.revisions(record.Folder(path).text("commands.txt"))}
@@ -345,13 +372,13 @@ class Revisions(unittest.TestCase):
             self.skipTest("the sources are no repository of their own: an archive has no revisions to look up")
         if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
             self.skipTest("the repository is shallow: it lacks older revisions")
-        revisions, absent = self.named()
+        revisions, absent = self.revisions()
         self.assertGreater(len(revisions), 4)
         self.assertEqual({one for one in revisions if git("merge-base", "--is-ancestor", one, "HEAD").returncode}, absent)
 
     def test_the_page_says_which_revisions_are_absent(self):
         page = document("docs/benchmarks.md")
-        _, absent = self.named()
+        _, absent = self.revisions()
         for revision in absent:
             self.assertIn(f"The revision {revision} of this record is not in the repository", page)
         commands = "2026-11-29, vesica 0.1.0, revision 0a1b2c3: python3 run.py\nno revision\n2026-11-30: revision of: x\n"
