@@ -14,7 +14,7 @@ from decimal import Decimal
 from .definition import UNITS
 from .program import BenchError, key
 from .record import by_cell, phase_seconds
-from .traffic import TOLERANCE, agree, of_line
+from .traffic import agree, of_line
 
 FIGURE = (
     "definition", "title", "source", "plot", "measure", "unit", "row", "column", "x", "protocol", "security", "standard",
@@ -82,8 +82,8 @@ def ours(definition, row, i, runs, traffic):
     if definition.measure == "traffic" and entry.cell is not None and not is_current(entry, runs):
         sent = traffic.sent(entry.cell)
         if sent is not None:
-            bytes_of_unit = UNITS[definition.unit][0]
-            return Spread(*[sent / bytes_of_unit] * 3, 1)
+            value = sent / UNITS[definition.unit][0]
+            return Spread(value, value, value, 1)
     return of_runs(definition, row, i, runs)
 
 
@@ -150,7 +150,7 @@ def figures(definitions, runs, traffic):
 def is_whole_circuit(cell, about, circuit, lines):
     """Whether runs evaluated the whole circuit that the formula counts today, and gave rows to the receiver or to both."""
     # Where both learn, matches may be revealed early, and the rest of their circuits is left out.
-    whole = all(abs(of_line(line) / about["bytes"] - 1) <= TOLERANCE for line in lines)
+    whole = all(agree(of_line(line), about | {"at_most": False}) for line in lines)
     return circuit["ands"] + circuit["private_ands"] > 0 and whole and not {"tls", "result", "audit_max"} & set(cell)
 
 

@@ -187,6 +187,13 @@ class Report:
         text += f"\n## Machine, record, networks\n\n{self.machine(self.folder)}"
         for one in self.beside:
             text += f"The other machine, _{one.machine_name}_:\n\n{self.machine(one)}"
+        if self.traffic.lines:
+            revisions = ", ".join(sorted({line["revision"] for line in self.traffic.lines.values()}))
+            text += (
+                f"Bytes of {len(self.traffic.lines)} cells were [measured alone]({link(self.page, self.traffic.path)}), without "
+                f"any time, by programs of revision {revisions}. They stand in tables of traffic where a record has none, or "
+                "other ones than the program sends today.\n\n"
+            )
         networks = bullets(
             f"`{name}`: {plain(one.megabits_per_s)} Mbit/s, {plain(one.round_trip_ms)} ms round trip ({one.source})"
             for name, one in self.networks.items()
@@ -197,11 +204,11 @@ class Report:
     def machine(folder):
         """What the machine of a record is, and what made the record."""
         machine, commands = (bullets(folder.text(name).splitlines()) for name in ("machine.txt", "commands.txt"))
-        absent = "".join(
-            f"The revision {revision} of this record is not in the repository, so what it measured cannot be built again.\n"
-            for revision in folder.text(ABSENT).split()
-        )
-        return f"{machine}\nThe record `{folder.name}` was made by:\n\n{commands}\n{absent and absent + chr(10)}"
+        text = f"{machine}\nThe record `{folder.name}` was made by:\n\n{commands}\n"
+        for revision in folder.text(ABSENT).split():
+            text += (f"The revision {revision} of this record is not in the repository, so what it measured cannot be built "
+                     "again.\n\n")
+        return text
 
 
 def not_run(definition):
@@ -231,11 +238,15 @@ def building_blocks(blocks, made):
         "# Building blocks\n\nThe figures are medians in nanoseconds an element, measured by criterion on one thread, in "
         "memory (`make bench-blocks`).\n\n| | ns | 95 % confidence | elements at once |\n|---|---|---|---|\n"
     )
+    gone = []
     for block in blocks:
+        name = f"{block['group']}: {block['name']}"
         if any(one.makes(block) for one in made):
-            median, least, most = (short(float(block[name])) for name in ("median_ns", "least_ns", "most_ns"))
-            text += f"| {block['group']}: {block['name']} | **{median}** | {least}–{most} | {block['elements']} |\n"
-    if gone := [f"{block['group']}: {block['name']}" for block in blocks if not any(one.makes(block) for one in made)]:
+            median, least, most = (short(float(block[time])) for time in ("median_ns", "least_ns", "most_ns"))
+            text += f"| {name} | **{median}** | {least}–{most} | {block['elements']} |\n"
+        else:
+            gone.append(name)
+    if gone:
         text += f"\nThe record has figures of benchmarks that are no longer made: {'; '.join(gone)}.\n"
     if missing := [one for one in made if not any(one.makes(block) for block in blocks)]:
         text += "\nThese benchmarks have no figure in this record yet:\n\n" + bullets(map(str, missing))

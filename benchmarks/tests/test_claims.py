@@ -7,6 +7,7 @@ repository.
 import functools
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -74,6 +75,9 @@ class Bytes(unittest.TestCase):
         found = self.disagreeing(TRAFFIC)
         self.assertEqual(found, [], "`python3 benchmarks/run.py traffic` measures these again, then write the pages")
         self.assertTrue(self.disagreeing(traffic.Traffic()), "older runs sent something else")
+        command = [sys.executable, "benchmarks/run.py", "traffic", "--dry-run", "--program", PROGRAM.path]
+        left = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        self.assertEqual((left.returncode, left.stdout.strip()), (0, ""), left.stderr)
 
     def test_bytes_agree_within_half_a_percent_or_up_to_a_bound(self):
         exact, bound = {"bytes": 1000, "at_most": False}, {"bytes": 1000, "at_most": True}

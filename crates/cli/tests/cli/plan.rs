@@ -136,7 +136,8 @@ fn the_measured_cell_behind_a_time_is_named() {
 #[test]
 fn a_price_follows_from_the_modulus_and_says_so() {
     let of = |level: &str| {
-        let asked = ["--receiver", "2^12", "--sender", "2^12", "--protocol", "dt-rsa", "--security", "semi-honest"];
+        let asked =
+            ["--receiver", "2^12", "--sender", "2^12", "--protocol", "dt-rsa", "--security", "semi-honest"];
         let asked = [&asked[..], &["--level", level]].concat();
         (json(&asked)["estimate"]["time"]["total_s"].as_f64().unwrap(), words(&asked))
     };
@@ -157,8 +158,12 @@ fn a_circuit_has_a_time_from_what_processors_took() {
     let named = |name| words(&[&asked[..], &["--protocol", name]].concat());
     assert!(named("scs-wn").contains(" of the processor at 2^16 and 2^16 keys"), "{}", named("scs-wn"));
     assert!(named("scs-sort").contains(", by its gates: scs-sort was not measured"), "{}", named("scs-sort"));
-    let count = words(&["--receiver", "2^16", "--sender", "2^16", "--security", "semi-honest", "--result", "count"]);
-    assert!(count.starts_with("circuit-vole: ") && count.contains("by its gates: circuit-vole was not"), "{count}");
+    let count =
+        words(&["--receiver", "2^16", "--sender", "2^16", "--security", "semi-honest", "--result", "count"]);
+    assert!(
+        count.starts_with("circuit-vole: ") && count.contains("by its gates: circuit-vole was not"),
+        "{count}"
+    );
     // No protocol that can be taken is without a time.
     assert!(!count.contains(" ? "), "{count}");
 }
