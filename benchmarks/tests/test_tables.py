@@ -19,6 +19,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 
 from tables import definition, figures, pages, record, schedule, traffic  # noqa: E402
+from tables.benches import Benchmark  # noqa: E402
 from tables.program import BenchError, Program, RunFailed, key  # noqa: E402
 
 PROGRAM_PATH = os.path.abspath(os.environ.get("VESICA_PROGRAM", ROOT / "target/release/vesica"))
@@ -312,7 +313,7 @@ class Records(unittest.TestCase):
             self.assertEqual(folder.blocks(), [])
             folder.keep_blocks(record.collect_blocks(f"{path}/criterion"))
             self.assertEqual(folder.read_all(), [], "blocks are no runs")
-            table = pages.building_blocks(folder.blocks())
+            table = pages.building_blocks(folder.blocks(), [Benchmark("aes", "counter mode")])
             self.assertIn("| aes: counter mode | **1.00** | 0.977–1.07 | 1024 |", table)
             (one / "estimates.json").write_text("{", encoding="utf-8")
             with self.assertRaises(BenchError):
