@@ -113,6 +113,11 @@ windows-test: setup ## Test the Windows build under Wine: whole runs, also with 
 container-test: ## Build the container image and match two tables in two containers; without an engine, in clean roots
 	packaging/container_test.sh
 
+.PHONY: page-test
+page-test: setup ## Open reports, plans and inspected tables as pages in a browser, on phone, desktop and paper; not part of `make test`
+	$(CARGO) build --profile quick-build --locked --package vesica-cli
+	packaging/page_test.sh $(TARGET)/quick-build/vesica $(TARGET)/page-test
+
 .PHONY: test-spark
 test-spark: setup ## Test the Python package on Spark, with executors of their own; needs Java 17 (PYSPARK=version)
 	$(call stage,spark,CARGO=$(CARGO) python/test-spark.sh)

@@ -1,8 +1,9 @@
-//! Decoders of one message or one text: the codec, frames, hello, what parties and a relay say, terms, identities,
+//! Decoders of one message or one text: the codec, frames, hello, what parties and a relay say, terms, receipts, identities,
 //! public keys, key rules.
 
 use std::borrow::Cow;
 
+use vesica::receipt::{Receipt, ReportedRun};
 use vesica::settings::Settings;
 use vesica::terms::Terms;
 use vesica_channel::Kind;
@@ -31,6 +32,7 @@ pub(crate) fn targets() -> Vec<Target> {
         Target::new("relay-sign", read_signs, vec![vec![1, 1, 2, 3, 0], vec![2, 0xff, 0xff]], 20000),
         Target::new("relay-reply", read_replies, vec![vec![1, 1, 2, 0, 0, 0, 0], vec![3, 1], vec![4]], 20000),
         Target::new("terms", read_terms, terms(), 20000),
+        Target::new("receipt", read_receipt, Vec::new(), 20000),
         Target::new("identity", read_identity, vec![identity.as_bytes().to_vec()], 10000),
         Target::new("public-key", read_public_key, vec![key], 20000),
         Target::new(
@@ -165,6 +167,17 @@ fn read_terms(input: &[u8]) {
         let shown = difference.to_string();
         assert!(shown.bytes().all(|byte| (0x20..0x7f).contains(&byte)), "{shown:?} on a terminal");
     }
+}
+
+/// What is read has one form, and does nothing to a terminal.
+fn read_receipt(input: &[u8]) {
+    let Ok(receipt) = Receipt::find(input) else { return };
+    let line = receipt.to_line().unwrap();
+    assert_eq!(Receipt::find(line.as_bytes()).as_ref(), Ok(&receipt));
+    let words = receipt.in_words(false);
+    assert!(words.bytes().all(|byte| byte == b'\n' || (0x20..0x7f).contains(&byte)), "{words:?}");
+    drop(receipt.verify());
+    drop(ReportedRun::find(input).map(|report| receipt.is_of(&report)));
 }
 
 fn read_identity(input: &[u8]) {

@@ -6,7 +6,8 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use vesica::assist;
 use vesica::channel;
-use vesica::net::{self, Options as NetOptions, PublicKey, memory};
+use vesica::net::{self, Identity, Options as NetOptions, memory};
+use vesica::output_paths::RecordPlaces;
 use vesica::protocols::Role;
 use vesica::report::Event;
 use vesica::sets::{self, SetJob};
@@ -22,7 +23,7 @@ use crate::result::Outcome;
 #[pyclass(frozen, module = "vesica")]
 pub(crate) struct Channel {
     channel: Mutex<Option<net::Connection>>,
-    my_key: Option<PublicKey>,
+    identity: Option<Identity>,
     cancel: channel::CancelToken,
 }
 
@@ -34,8 +35,8 @@ enum Keys {
 }
 
 impl Channel {
-    fn new(channel: net::Connection, my_key: Option<PublicKey>, cancel: channel::CancelToken) -> Self {
-        Channel { channel: Mutex::new(Some(channel)), my_key, cancel }
+    fn new(channel: net::Connection, identity: Option<Identity>, cancel: channel::CancelToken) -> Self {
+        Channel { channel: Mutex::new(Some(channel)), identity, cancel }
     }
 
     /// The connection, for its only run.
@@ -72,6 +73,7 @@ impl Channel {
             Ok((partner, NetOptions { silence, cancel: cancel.clone() }))
         });
         let (partner, options) = prepared.map_err(|error| raise(py, &error, None))?;
+        let identity = partner.keys.as_ref().map(|(identity, _)| identity.clone());
         let my_key = partner.my_key();
         let opened = play(py, &cancel.clone(), on_event.as_ref(), move |on_event, _| {
             let tell = &mut |event: net::NetEvent| {
@@ -83,7 +85,7 @@ impl Channel {
             partner.meet(&[], &options, &mut randomness()?, tell)
         })?;
         let channel = opened.map_err(|error| raise(py, &error, None))?;
-        Ok(Channel::new(channel, my_key, cancel))
+        Ok(Channel::new(channel, identity, cancel))
     }
 
     /// Runs a protocol over the channel, and over the one to a helper; both are then used up.
@@ -105,13 +107,13 @@ impl Channel {
             Keys::Integers(keys) => sets::integers(keys.iter().copied(), &settings),
         };
         let job = SetJob { role, items: items.map_err(refused)?, settings };
-        let (channel, my_key) = (self.take().map_err(refused)?, self.my_key);
+        let (channel, identity) = (self.take().map_err(refused)?, self.identity.clone());
         let helper = helper.map(|helper| helper.get().take()).transpose().map_err(refused)?;
         let ended = play(py, &self.cancel, on_event.as_ref(), move |on_event, cancel| {
             let mut rng = randomness()?;
-            Ok::<_, Error>(job.run_helped((channel, helper), my_key.as_ref(), cancel, &mut rng, on_event))
+            Ok::<_, Error>(job.run_helped((channel, helper), identity.as_ref(), cancel, &mut rng, on_event))
         })?;
-        Outcome::of(py, ended.map_err(refused)?, None, &channel::CancelToken::new())
+        Outcome::of(py, ended.map_err(refused)?, RecordPlaces::default(), &channel::CancelToken::new())
     }
 
     /// Plays the helper of a protocol over this channel to one party and `other` to the other; both are then used up.
@@ -129,7 +131,7 @@ impl Channel {
         let ended = play(py, &self.cancel, on_event.as_ref(), move |on_event, cancel| {
             assist::between(parties, &settings, cancel, on_event)
         })?;
-        Outcome::of(py, ended, None, &channel::CancelToken::new())
+        Outcome::of(py, ended, RecordPlaces::default(), &channel::CancelToken::new())
     }
 
     /// Closes the channel; a run that is using it ends.

@@ -135,7 +135,7 @@ pub(crate) fn lookup(
 ) -> PyResult<Outcome> {
     let refused = |error: Error| raise(py, &error, None);
     let keys = specs.rules().map_err(refused)?;
-    let settings = how.options.settings().map_err(refused)?;
+    let settings = how.settings().map_err(refused)?;
     let mut protected: Vec<PathBuf> = table.path().into_iter().chain(partner.protected()).collect();
     protected.extend(files(&set.set));
     let identity = IdentityArg::load(set.identity.as_ref()).map_err(refused)?;

@@ -18,6 +18,7 @@ mod play;
 mod result;
 mod run;
 mod table;
+mod verify;
 
 use pyo3::prelude::*;
 
@@ -44,6 +45,8 @@ mod _internal {
     use crate::result::{Batches, Outcome};
     #[pymodule_export]
     use crate::run::{assist, key_columns, local, pair_columns, rules, run, run_file};
+    #[pymodule_export]
+    use crate::verify::verified;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

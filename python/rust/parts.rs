@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vesica::job::Ended;
-use vesica::output_paths::ReportPlace;
+use vesica::output_paths::RecordPlaces;
 use vesica::parts::engine::{Engine, EngineJob, Outline, PartReceipt, Round, RoundEnded, Watch};
 use vesica::protocols::Role;
 use vesica::report::Event;
@@ -22,7 +22,7 @@ use vesica::{Error, RunPhase, caught, channel, randomness};
 use crate::errors::raise;
 use crate::options::PartnerArgs;
 use crate::play::token;
-use crate::result::{Outcome, report_output};
+use crate::result::Outcome;
 use crate::run::{How, Specs};
 
 /// How often a waiting thread looks around.
@@ -104,8 +104,8 @@ pub(crate) struct PartsRun {
     to: Mutex<mpsc::Sender<Answer>>,
     cancel: channel::CancelToken,
     on_event: Py<PyAny>,
-    /// Where the report goes, and the thread, until the run has ended.
-    open: Mutex<Option<(Option<ReportPlace>, JoinHandle<()>)>>,
+    /// Where report and receipt go, and the thread, until the run has ended.
+    open: Mutex<Option<(RecordPlaces, JoinHandle<()>)>>,
     /// What has come and was not asked for yet.
     early: Mutex<VecDeque<Message>>,
 }
@@ -134,9 +134,9 @@ impl PartsRun {
         let duplicates = rows.saturating_sub(nulls).saturating_sub(invalid).saturating_sub(items);
         let counts = TableReport { rows, items, nulls, invalid, duplicates };
         let keys = specs.rules().map_err(refused)?;
-        let settings = how.options.settings().map_err(refused)?;
+        let settings = how.settings().map_err(refused)?;
         let protected: Vec<PathBuf> = partner.protected();
-        let report = report_output(how.report.as_ref(), None, &protected).map_err(refused)?;
+        let places = how.places(None, &protected).map_err(refused)?;
         let partner = partner.partner().map_err(refused)?;
         let job = EngineJob { role, counts, keys, settings, slots };
         let cancel = token(how.cancel.as_ref()).child();
@@ -168,7 +168,7 @@ impl PartsRun {
             to: Mutex::new(answer),
             cancel,
             on_event: how.on_event.unbind(),
-            open: Mutex::new(Some((report, thread))),
+            open: Mutex::new(Some((places, thread))),
             early: Mutex::default(),
         })
     }
@@ -298,12 +298,13 @@ impl PartsRun {
             }
             Message::Ended(ended) => {
                 let open = lock(&self.open).take();
-                let report = open.and_then(|(report, thread)| {
+                let places = open.map(|(places, thread)| {
                     py.detach(|| drop(thread.join()));
-                    report
+                    places
                 });
                 let ended = ended.map_err(|error| raise(py, &error, None))?;
-                ("ended", Outcome::of(py, ended, report, &self.cancel)?).into_bound_py_any(py)
+                ("ended", Outcome::of(py, ended, places.unwrap_or_default(), &self.cancel)?)
+                    .into_bound_py_any(py)
             }
         }
     }

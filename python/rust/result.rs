@@ -1,7 +1,5 @@
 //! What a run returns.
 
-use std::path::PathBuf;
-
 use arrow_array::RecordBatchIterator;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_schema::ffi::FFI_ArrowSchema;
@@ -9,7 +7,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyList, PyString};
-use vesica::output_paths::ReportPlace;
+use vesica::output_paths::RecordPlaces;
 use vesica::results::Answer;
 use vesica::table::PayloadRows;
 use vesica::{channel, job};
@@ -134,15 +132,20 @@ fn words<'py>(py: Python<'py>, numbers: &[u64]) -> PyResult<Bound<'py, PyBytes>>
 }
 
 impl Outcome {
-    /// The outcome or the exception. Writes the report's file in both cases.
+    /// The outcome or the exception. Writes the files of report and receipt in both cases, as far as there is something to write.
     pub(crate) fn of(
         py: Python<'_>,
         ended: job::Ended,
-        report: Option<ReportPlace>,
+        places: RecordPlaces,
         cancel: &channel::CancelToken,
     ) -> PyResult<Self> {
         let job::Ended { report: full_report, result } = ended;
-        let written = report.map_or(Ok(None), |place| py.detach(|| full_report.write(place, cancel)));
+        let RecordPlaces { report, receipt, .. } = places;
+        let written = py.detach(|| {
+            let report = report.map_or(Ok(None), |place| full_report.write(place, cancel));
+            let receipt = receipt.map_or(Ok(None), |place| full_report.write_receipt(place, cancel));
+            report.and(receipt)
+        });
         let result = result.map_err(|error| raise(py, &error, Some(&full_report)))?;
         written.map_err(|error| raise(py, &error, Some(&full_report)))?;
         let rules = full_report.match_rules.iter().map(|rule| rule.rule.clone()).collect();
@@ -159,14 +162,4 @@ impl Outcome {
             batches: result.batches.map(|batches| Py::new(py, Batches(batches))).transpose()?,
         })
     }
-}
-
-/// Checks the report's path before a run, as the command line does.
-pub(crate) fn report_output(
-    report: Option<&PathBuf>,
-    output: Option<&PathBuf>,
-    protected: &[PathBuf],
-) -> Result<Option<ReportPlace>, vesica::Error> {
-    let logs = [report.map(PathBuf::as_path), None];
-    vesica::output_paths::check(output.map(PathBuf::as_path), logs, protected).map(|(report, _)| report)
 }

@@ -7,8 +7,10 @@ use rand_core::CryptoRng;
 use vesica::assist::{self as helping, AssistJob};
 use vesica::job::{Ended, Job, OnEvent};
 use vesica::net::Address;
+use vesica::output_paths::{self, RecordPaths, RecordPlaces};
 use vesica::protocols::Role;
 use vesica::run_file::RunFile;
+use vesica::settings::Settings;
 use vesica::table::{KeySpec, MatchRule, MatchRules, PairRule, PairSpec, TableError};
 use vesica::{Error, channel, local as both, partner, randomness};
 
@@ -16,7 +18,7 @@ use crate::errors::raise;
 use crate::identity::IdentityArg;
 use crate::options::{Options, PartnerArgs};
 use crate::play::{self, CancelToken, Escaped, token};
-use crate::result::{Outcome, report_output};
+use crate::result::Outcome;
 use crate::table::Table;
 
 fn wrong_key(error: &TableError) -> Error {
@@ -123,11 +125,28 @@ pub(crate) fn run_file(py: Python<'_>, path: PathBuf, command: &str, specs: Spec
 pub(crate) struct How<'py> {
     pub(crate) options: Options,
     pub(crate) report: Option<PathBuf>,
+    pub(crate) receipt: Option<PathBuf>,
     pub(crate) cancel: Option<Bound<'py, CancelToken>>,
     pub(crate) on_event: Bound<'py, PyAny>,
 }
 
 impl How<'_> {
+    /// The settings, with the receipt if it is asked for.
+    pub(crate) fn settings(&self) -> Result<Settings, Error> {
+        Ok(Settings { receipt: self.receipt.is_some(), ..self.options.settings()? })
+    }
+
+    /// Where report and receipt go, checked as the command line does.
+    pub(crate) fn places(
+        &self,
+        output: Option<&PathBuf>,
+        protected: &[PathBuf],
+    ) -> Result<RecordPlaces, Error> {
+        let (report, receipt) = (self.report.as_deref(), self.receipt.as_deref());
+        let records = RecordPaths { report, receipt, events: None };
+        output_paths::check(output.map(PathBuf::as_path), records, protected)
+    }
+
     /// Plays what `play` makes of the settings, once the place of the report is known to be fit for it. What escaped from the
     /// tables meanwhile is raised.
     pub(crate) fn go(
@@ -138,12 +157,11 @@ impl How<'_> {
         escaped: &Escaped,
         play: impl FnOnce(OnEvent<'_>, &channel::CancelToken) -> Ended + Send + 'static,
     ) -> PyResult<Outcome> {
-        let report = report_output(self.report.as_ref(), output, protected);
-        let report = report.map_err(|error| raise(py, &error, None))?;
+        let places = self.places(output, protected).map_err(|error| raise(py, &error, None))?;
         let cancel = token(self.cancel.as_ref());
         let ended = play::play(py, &cancel, Some(&self.on_event), play)?;
         escaped.raise()?;
-        Outcome::of(py, ended, report, &cancel)
+        Outcome::of(py, ended, places, &cancel)
     }
 }
 
@@ -161,7 +179,7 @@ pub(crate) fn run(
     let refused = |error: Error| raise(py, &error, None);
     let role = if role == "sender" { Role::Sender } else { Role::Receiver };
     let keys = specs.rules().map_err(refused)?;
-    let settings = how.options.settings().map_err(refused)?;
+    let settings = how.settings().map_err(refused)?;
     let protected: Vec<PathBuf> = table.path().into_iter().chain(partner.protected()).collect();
     let partner = partner.partner().map_err(refused)?;
     let escaped = Escaped::default();
@@ -183,7 +201,7 @@ pub(crate) fn assist(
     how: How<'_>,
 ) -> PyResult<Outcome> {
     let refused = |error: Error| raise(py, &error, None);
-    let settings = how.options.settings().map_err(refused)?;
+    let settings = how.settings().map_err(refused)?;
     let prepared = partner::address(Some(listen), None).and_then(|address| {
         let Address::Listen(address) = address else { return Err(Error::usage("no address", "give listen")) };
         let peers = [partner::peer_key(&peers.0)?, partner::peer_key(&peers.1)?];
@@ -208,7 +226,7 @@ pub(crate) fn local(
 ) -> PyResult<Outcome> {
     let refused = |error: Error| raise(py, &error, None);
     let [my_keys, their_keys] = specs.pairs().map_err(refused)?;
-    let settings = how.options.settings().map_err(refused)?;
+    let settings = how.settings().map_err(refused)?;
     let protected: Vec<PathBuf> = receiver.path().into_iter().chain(sender.path()).collect();
     let escaped = Escaped::default();
     let theirs = sender.args(their_keys, Vec::new(), &escaped)?;

@@ -190,12 +190,17 @@ def test_terms_that_differ_and_a_report_of_it(tmp_path: Path) -> None:
 
     def send() -> Any:
         partner = meeting.listen(meeting.sender, meeting.receiver)
-        return vesica.send(table("pandas", THEIRS), key="email:email", **partner)
+        page = tmp_path / "page.html"
+        return vesica.send(table("pandas", THEIRS), key="email:email", report=page, **partner)
 
     for error in Together(receive, send).results:
         assert isinstance(error, vesica.RefusedError)
         check(error, "key rules: mine", "between the two sides", "phase agree")
     assert json.loads((tmp_path / "report.json").read_text())["error"]["kind"] == "refused"
+    page = (tmp_path / "page.html").read_text()
+    assert "The run failed" in page and page.count("<script") == 1
+    data = page.split('<script type="application/json" id="vesica-report">')[1].split("</script>")[0]
+    assert json.loads(data)["error"]["message"].startswith("the two sides asked for different things")
     goes_on()
 
 

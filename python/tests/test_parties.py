@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from scene import KINDS, command_line, joined, people, python, table, write_csv
 
 import vesica
@@ -36,6 +38,51 @@ def test_two_processes(kind: str, tmp_path: Path, keys: dict[str, str]) -> None:
     assert tuple(mine.transcript) == tuple(reversed(theirs.transcript))
     assert (mine.terms, mine.version) == (theirs.terms, theirs.version)
     assert mine.started <= mine.ended and mine.input is None
+
+
+def test_both_sides_sign_the_same_receipt_which_anybody_can_check(tmp_path: Path, keys: dict[str, str]) -> None:
+    places = {side: tmp_path / f"{side}.json" for side in ("sender", "receiver")}
+    sender = python(
+        tmp_path, "sender", "polars", THEIRS, identity="sender.pem", peer=keys["receiver"], listen="127.0.0.1:0",
+        receipt=str(places["sender"]),
+    )  # fmt: skip
+    receiver = python(
+        tmp_path, "receiver", "pandas", MINE, identity="receiver.pem", peer=keys["sender"], connect=sender.address(),
+        receipt=str(places["receiver"]), report=str(tmp_path / "report.json"),
+    )  # fmt: skip
+    (code, _), (sent, _) = receiver.end(), sender.end()
+    assert (code, sent) == (0, 0), receiver.screen + sender.screen
+    assert places["sender"].read_bytes() == places["receiver"].read_bytes()
+    report = vesica.Report((tmp_path / "report.json").read_text())
+    both = list(keys[side] for side in places)
+    receipt = vesica.verify(places["sender"], peer=both, report=tmp_path / "report.json")
+    assert report.receipt is not None and receipt.statement == report.receipt["statement"]
+    assert receipt.statement["receiver"]["key"] == keys["receiver"]
+    assert "It does not prove" in str(receipt)
+    # Without Vesica: the canonical form of RFC 8785 of what has only ASCII and small numbers, and Ed25519.
+    canonical = json.dumps(receipt.statement, sort_keys=True, separators=(",", ":"))
+    message = b"vesica receipt v1\n" + canonical.encode()
+    for side in places:
+        key = base64.urlsafe_b64decode(keys[side].removeprefix("vesica-pub1-") + "=")
+        signature = base64.urlsafe_b64decode(receipt.signatures[side] + "==")
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
+    with pytest.raises(vesica.RefusedError, match="none of the expected ones"):
+        vesica.verify(places["sender"], peer=vesica.Identity.generate().public_key)
+    places["sender"].write_text(places["sender"].read_text().replace('"rows"', '"count"', 1))
+    with pytest.raises(vesica.ProtocolError, match="did not sign"):
+        vesica.verify(places["sender"])
+    with pytest.raises(vesica.InputError, match="no receipt"):
+        vesica.verify(tmp_path / "sender.pem")
+
+
+def test_a_receipt_needs_two_sides_with_keys(tmp_path: Path) -> None:
+    with pytest.raises(vesica.UsageError, match="receipt.? needs two sides"):
+        vesica.receive(
+            table("pandas", MINE), key="email:email", connect="127.0.0.1:1", insecure_plaintext=True,
+            receipt=tmp_path / "receipt.json",
+        )  # fmt: skip
+    with pytest.raises(TypeError, match="unknown option receipt"):
+        vesica.local(table("pandas", MINE), table("pandas", THEIRS), key="email:email", receipt="x")  # type: ignore[call-overload]
 
 
 def test_python_receives_from_the_command_line(tmp_path: Path, keys: dict[str, str]) -> None:

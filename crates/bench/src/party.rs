@@ -87,8 +87,7 @@ pub fn play(
     let mut channel = connected.map_err(|error: NetError| failed(error.to_string()))?;
     let terms = Terms::new(role, &settings, &["raw".to_owned()]);
     let terms = if cell.kept_base_ots { terms.with_base_ots(CacheState::Holds(mark(cell))) } else { terms };
-    let my_key = identity.as_ref().map(Identity::public_key);
-    let agreed = session::agree(&mut channel, &terms, settings.wanted(), items.len(), my_key);
+    let agreed = session::agree(&mut channel, &terms, settings.wanted(), items.len(), identity.as_ref());
     let agreed = agreed.map_err(|error| failed(error.to_string()))?;
     let kept = cell
         .kept_base_ots
@@ -124,7 +123,8 @@ pub fn play(
     }
     let confirmed = agreed.confirm(outcome.map(Pending::found), &mut channel, &|| ());
     let confirmed = confirmed.map_err(|error| failed(error.to_string()))?;
-    let outcome = confirmed.map(Pending::finish).transpose().map_err(|error| failed(error.to_string()))?;
+    let outcome =
+        confirmed.pending.map(Pending::finish).transpose().map_err(|error| failed(error.to_string()))?;
     check(cell, role, outcome.as_ref())?;
     Ok(Measured {
         wall_s: wall.as_secs_f64(),

@@ -48,6 +48,11 @@ The two parties run `vesica receive` and `vesica send` with --protocol server-ai
 --helper HOST:7500 and --helper-key, this helper's public key. It helps them once.";
 const INSPECT: &str = "Example:
   vesica inspect --input ours.csv --key Email:email";
+const VERIFY: &str = "Example:
+  vesica verify receipt.json --peer @one.pub --peer @two.pub
+
+It needs no partner and no network. It ends with 0 if the receipt holds, with 65 if the file is none, with 76 if a \
+signature does not hold or the report is of another run, and with 77 if somebody else than these keys took part.";
 
 /// Private set intersection: find the rows two tables share, and show neither side anything else.
 #[derive(Parser)]
@@ -99,6 +104,8 @@ pub(crate) enum Command {
     Serve(Box<Serve>),
     /// Find the rows of my table whose keys are in a published set
     Lookup(Box<Lookup>),
+    /// Check a receipt of a run: whether both sides have signed it, and what it proves
+    Verify(Verify),
     /// List the protocols: paper, security, who learns what, bytes
     Protocols(Protocols),
     /// Show what a run would take: protocol, traffic, memory and time, and the alternatives
@@ -150,6 +157,9 @@ pub(crate) struct Inspect {
     /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write it to a new FILE in place of the screen: a page for a person if the name ends in .html, otherwise JSON
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub(crate) output: Option<PathBuf>,
     /// Write what the keys look like to a new FILE that the partner may have, for `vesica compare`: shares of forms, letters and lengths, and no value
     #[arg(long, value_name = "FILE")]
     pub(crate) profile: Option<PathBuf>,
@@ -165,6 +175,23 @@ pub(crate) struct Compare {
     /// The profile of the partner's keys
     #[arg(value_name = "THEIRS")]
     pub(crate) theirs: PathBuf,
+}
+
+#[derive(Args)]
+#[command(after_help = VERIFY)]
+pub(crate) struct Verify {
+    /// The receipt that --receipt wrote; or a report that has one, as JSON or as a page
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The public key of one side, vesica-pub1-…, or @FILE with a file that holds it: the run has to be with its holder; give both sides' to name both
+    #[arg(long, value_name = "PUBKEY")]
+    pub(crate) peer: Vec<String>,
+    /// The report of the same run, which the receipt has to fit
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Print the receipt as JSON, for programs
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 impl Inspect {
@@ -401,6 +428,9 @@ pub(crate) struct PartnerOptions {
     /// The helper's public key, vesica-pub1-…, or @FILE with a file that holds it
     #[arg(long, value_name = "PUBKEY", requires = "helper")]
     pub(crate) helper_key: Option<String>,
+    /// Write the receipt that both sides sign at the end of the run, for `vesica verify`: to a new file, or to a folder, where it gets a name of its own; `-` is standard output
+    #[arg(long, value_name = "FILE|DIR", conflicts_with_all = ["insecure_plaintext", "post"])]
+    pub(crate) receipt: Option<PathBuf>,
     /// No TLS and no keys, so the partner may be anybody; on loopback addresses only
     #[arg(long, conflicts_with_all = ["peer", "identity", "helper"])]
     pub(crate) insecure_plaintext: bool,

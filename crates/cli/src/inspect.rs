@@ -8,6 +8,7 @@ use std::path::Path;
 use vesica::channel::CancelToken;
 use vesica::inspect;
 use vesica::output_paths;
+use vesica::page;
 use vesica::profile::{self, Profile};
 use vesica::table::{Inspection, Keys, shown_path};
 use vesica::text::Text;
@@ -28,15 +29,9 @@ pub(crate) fn run(args: &Inspect) -> u8 {
             return error.kind.exit_code();
         }
     };
-    let input = args.input();
-    let apart = args.profile.as_deref().map_or(Ok(()), |path| output_paths::check_apart(path, &input));
-    let found = apart.and_then(|()| {
-        let dialect = args.text.clone().dialect();
-        let found = inspect::inspect(&input, args.keys().as_ref(), dialect, &cancel)?;
-        args.profile.as_deref().map_or(Ok(()), |path| write_profile(path, &found))?;
-        Ok(found)
-    });
+    let found = inspected(args, &cancel);
     match found {
+        Ok(_) if args.output.is_some() => 0,
         Ok(found) if args.json => print(format!("{:#}\n", inspect::json(&found)).as_bytes()),
         Ok(found) => print(text(&found).as_bytes()),
         Err(error) => {
@@ -47,6 +42,20 @@ pub(crate) fn run(args: &Inspect) -> u8 {
             }
         }
     }
+}
+
+/// What the table is, written to the files that were named.
+fn inspected(args: &Inspect, cancel: &CancelToken) -> Result<Inspection, Error> {
+    let (input, keys) = (args.input(), args.keys());
+    args.profile.as_deref().map_or(Ok(()), |path| output_paths::check_apart(path, &input))?;
+    let protected = [input.clone()];
+    let place =
+        args.output.as_deref().map(|path| output_paths::check_document(path, &protected)).transpose()?;
+    let found = inspect::inspect(&input, keys.as_ref(), args.text.clone().dialect(), cancel)?;
+    args.profile.as_deref().map_or(Ok(()), |path| write_profile(path, &found))?;
+    let json = || format!("{:#}", inspect::json(&found));
+    place.map_or(Ok(()), |place| place.write(json() + "\n", Some(page::inspection), cancel))?;
+    Ok(found)
 }
 
 /// Writes the profile of a table's keys to a new file.

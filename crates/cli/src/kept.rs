@@ -9,6 +9,7 @@ use vesica::job::kept::publish::{Change, PublishJob};
 use vesica::job::kept::serve::{Place, ServeJob, ServeNotice, ServeOptions};
 use vesica::job::{Destination, Partner, TableArgs};
 use vesica::net::{Address, Identity, PublicKey};
+use vesica::output_paths::RecordPaths;
 use vesica::partner::AddressOptions;
 use vesica::{Error, RunPhase, output_paths, partner, randomness};
 
@@ -73,7 +74,8 @@ pub(crate) fn publish(args: &Publish) -> u8 {
 }
 
 /// `vesica lookup`.
-pub(crate) fn lookup(args: Lookup) -> u8 {
+pub(crate) fn lookup(mut args: Lookup) -> u8 {
+    args.records.receipt = args.receipt.take();
     let settings = args.settings();
     let input = args.table.input();
     let mut protected: Vec<PathBuf> = input.iter().cloned().collect();
@@ -161,7 +163,8 @@ fn served(args: &Serve) -> Result<(), Error> {
     protected.extend(files(&args.set));
     let listed = args.allow.iter().chain(&args.via_key).filter_map(|key| key.strip_prefix('@'));
     protected.extend(listed.map(PathBuf::from));
-    let (_, to) = output_paths::check(None, [None, args.events.as_deref()], &protected)?;
+    let records = RecordPaths { events: args.events.as_deref(), ..RecordPaths::default() };
+    let to = output_paths::check(None, records, &protected)?.events;
     let events = Events::open(to, &stopped).map_err(|error| Error::log(RunPhase::Prepare, &error))?;
     let _ = crate::system::grant_descriptors();
     let job = ServeJob::new(ServeOptions {
@@ -200,7 +203,7 @@ fn show(notice: &ServeNotice) {
             say(&format!("the set: epoch {epoch} under key {key_number}, {keys} keys"));
         }
         ServeNotice::TurnedAway { message } | ServeNotice::Trouble { message } => say(message),
-        ServeNotice::Answered { key, keys, again, seconds } => {
+        ServeNotice::Answered { key, keys, again, seconds, .. } => {
             let again = if *again > 0 { format!(", {again} of them charged before") } else { String::new() };
             say(&format!("{key}: {keys} keys answered in {seconds:.2} s{again}"));
         }

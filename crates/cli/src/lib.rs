@@ -12,7 +12,6 @@ mod bench;
 mod deadline;
 mod documents;
 mod events;
-mod figures;
 mod inspect;
 mod kept;
 mod keygen;
@@ -27,6 +26,7 @@ mod signals;
 mod system;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod verify;
 mod version;
 
 use std::process::ExitCode;
@@ -108,6 +108,7 @@ fn run(cli: Cli) -> u8 {
         Command::Publish(args) => kept::publish(&args),
         Command::Serve(args) => kept::serve(&args),
         Command::Lookup(args) => kept::lookup(*args),
+        Command::Verify(args) => verify::run(&args),
         Command::Protocols(args) => documents::protocols(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Bench(args) => bench::run(&args),

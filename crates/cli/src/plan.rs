@@ -4,8 +4,11 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 use vesica::Error;
+use vesica::channel::CancelToken;
 use vesica::device::{Device, NoCard};
 use vesica::memory::Bytes;
+use vesica::output_paths;
+use vesica::page;
 use vesica::parts::{self, Parts};
 use vesica::plan::{
     self, Alternative, Cell, Clock, Conditions, Estimate, Forecast, GateCount, LevelScale, Parties, ScaledBy,
@@ -14,35 +17,40 @@ use vesica::plan::{
 use vesica::protocols::registry::OnCard;
 use vesica::protocols::{Learns, ResultKind, Sizes};
 use vesica::settings::Word;
+use vesica::text::amounts::seconds;
 
 use crate::args::Plan;
 use crate::documents::print;
-use crate::figures::seconds;
 use crate::screen;
 
 /// Runs the command; its end as an exit code.
 pub(crate) fn run(args: &Plan) -> u8 {
-    let (settings, sizes, conditions) = (args.settings(), args.sizes(), args.conditions());
-    if let Err(error) = settings.check() {
-        screen::failure("plan", &error);
-        return error.kind.exit_code();
-    }
-    match plan::forecast(&settings.protocol, settings.wanted(), sizes, &conditions) {
-        Ok(forecast) => {
-            let asked = Asked { learns: settings.learns, sizes, conditions };
-            let text = if args.json {
-                format!("{:#}\n", as_json(&forecast, &asked))
-            } else {
-                as_text(&forecast, &asked, args.all)
-            };
-            print(text.as_bytes())
-        }
-        Err(unfit) => {
-            let error = Error::usage(unfit.text(), "give other sizes, another protocol or other options");
+    match planned(args) {
+        Ok(text) => print(text.as_bytes()),
+        Err(error) => {
             screen::failure("plan", &error);
             error.kind.exit_code()
         }
     }
+}
+
+/// What is printed: nothing if the plan goes to a file.
+fn planned(args: &Plan) -> Result<String, Error> {
+    let (settings, sizes, conditions) = (args.settings(), args.sizes(), args.conditions());
+    settings.check()?;
+    let place = args.output.as_deref().map(|path| output_paths::check_document(path, &[])).transpose()?;
+    let forecast = plan::forecast(&settings.protocol, settings.wanted(), sizes, &conditions)
+        .map_err(|unfit| Error::usage(unfit.text(), "give other sizes, another protocol or other options"))?;
+    let asked = Asked { learns: settings.learns, sizes, conditions };
+    let json = || format!("{:#}", as_json(&forecast, &asked));
+    Ok(match place {
+        Some(place) => {
+            place.write(json() + "\n", Some(page::plan), &CancelToken::new())?;
+            String::new()
+        }
+        None if args.json => json() + "\n",
+        None => as_text(&forecast, &asked, args.all),
+    })
 }
 
 /// What the user asked for.

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use vesica::channel::CancelToken;
+use vesica::output_paths::{self, RecordPaths};
 use vesica::relay::{RelayJob, RelayNotice};
-use vesica::{Error, Kind, RunPhase, Side, output_paths, partner, randomness};
+use vesica::{Error, Kind, RunPhase, Side, partner, randomness};
 
 use crate::args::Relay;
 use crate::events::Events;
@@ -39,7 +40,8 @@ fn relay(args: &Relay) -> Result<(), Error> {
     let mut protected: Vec<PathBuf> =
         args.identity.clone().or_else(|| partner::default_identity().ok()).into_iter().collect();
     protected.extend(args.allow.iter().filter_map(|key| key.strip_prefix('@')).map(PathBuf::from));
-    let (_, place) = output_paths::check(None, [None, args.events.as_deref()], &protected)?;
+    let records = RecordPaths { events: args.events.as_deref(), ..RecordPaths::default() };
+    let place = output_paths::check(None, records, &protected)?.events;
     let events = Events::open(place, &stopped).map_err(|error| Error::log(RunPhase::Prepare, &error))?;
     if streams < PAIR {
         let message = "this process may have too few files open for a single pair of connections".into();

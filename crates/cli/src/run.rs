@@ -10,10 +10,10 @@ use vesica::assist::{self, AssistJob};
 use vesica::channel::CancelToken;
 use vesica::job::{ByPost, Destination, Ended, Job, OnEvent, Partner, TableArgs};
 use vesica::net::Address;
-use vesica::output_paths::{self, ReportPlace};
+use vesica::output_paths::{self, RecordPlaces};
 use vesica::partner::AddressOptions;
 use vesica::protocols::{Learns, Role};
-use vesica::report::Event;
+use vesica::report::{Event, Report};
 use vesica::results::ResultChoice;
 use vesica::settings::Settings;
 use vesica::table::{self, Cancelled};
@@ -35,12 +35,14 @@ const READER_LEFT: u8 = 141;
 const LEAST_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// `vesica receive`.
-pub(crate) fn receive(args: Receive) -> u8 {
+pub(crate) fn receive(mut args: Receive) -> u8 {
+    args.common.records.receipt = args.partner.receipt.take();
     with_partner("receive", Role::Receiver, args.table, args.output, &args.partner, &args.common)
 }
 
 /// `vesica send`.
-pub(crate) fn send(args: Send) -> u8 {
+pub(crate) fn send(mut args: Send) -> u8 {
+    args.common.records.receipt = args.partner.receipt.take();
     with_partner("send", Role::Sender, args.table, args.output, &args.partner, &args.common)
 }
 
@@ -256,7 +258,7 @@ pub(crate) fn run(
     };
     let given_up = || net.logs().is_cancelled();
     let opened = open_logs(records, output, protected, &given_up);
-    let played = opened.and_then(|(report, events)| {
+    let played = opened.and_then(|(places, events)| {
         // Until the first phase an identity is read.
         net.ends_with(Kind::Input.exit_code());
         caution.into_iter().for_each(|caution| screen.line(caution));
@@ -281,11 +283,8 @@ pub(crate) fn run(
                 Ok(_) => Event::Done { report: report_copy },
                 Err(_) => Event::Failed { report: report_copy },
             });
-            let written = report.map_or(Ok(None), |place| outcome.report.write(place, net.logs()));
-            if let Ok(Some(name)) = &written {
-                screen.line(&format!("the report is in {name}"));
-            }
-            let end = End { command, records, output, outcome, written: written.map(drop), cancel: &cancel };
+            let written = write_records(&outcome.report, places, records, &screen, net.logs());
+            let end = End { command, output, outcome, written, cancel: &cancel };
             end.tell(screen, &net, &received)
         })
     });
@@ -294,6 +293,38 @@ pub(crate) fn run(
         screen::failure(command, &error);
         exit_code(&error, &received)
     })
+}
+
+/// A report or a receipt that was not written.
+struct Unwritten<'a> {
+    what: &'static str,
+    place: Option<&'a Path>,
+    error: Error,
+}
+
+/// Writes report and receipt to their places.
+fn write_records<'a>(
+    report: &Report,
+    RecordPlaces { report: report_place, receipt: receipt_place, .. }: RecordPlaces,
+    records: &'a Records,
+    screen: &Screen,
+    cancel: &CancelToken,
+) -> Result<(), Unwritten<'a>> {
+    let written = [
+        ("report", &records.report, report_place.map(|place| report.write(place, cancel))),
+        ("receipt", &records.receipt, receipt_place.map(|place| report.write_receipt(place, cancel))),
+    ];
+    let mut ended = Ok(());
+    for (what, place, written) in written {
+        match written {
+            Some(Ok(Some(name))) => screen.line(&format!("the {what} is in {name}")),
+            Some(Err(error)) if ended.is_ok() => {
+                ended = Err(Unwritten { what, place: place.as_deref(), error });
+            }
+            _ => {}
+        }
+    }
+    ended
 }
 
 /// Has events written by a thread of its own, and waits for the last one.
@@ -319,26 +350,26 @@ fn with_events<T>(events: &Events<'_>, act: impl FnOnce(&(dyn Fn(&Event) + Sync)
 /// How a run has ended, and what is told of it.
 struct End<'a> {
     command: &'static str,
-    records: &'a Records,
     output: Option<&'a Path>,
     outcome: Ended,
-    /// Whether the report was written, if there is one.
-    written: Result<(), Error>,
+    /// Whether report and receipt were written, if there are any.
+    written: Result<(), Unwritten<'a>>,
     cancel: &'a CancelToken,
 }
 
 impl End<'_> {
     /// Shows it; gives the exit code.
     fn tell(self, screen: Screen, net: &Net, received: &signals::Received) -> u8 {
-        let End { command, records, output, outcome, written, cancel } = self;
+        let End { command, output, outcome, written, cancel } = self;
         let failed = |error: &Error, place| match reader_left(error, place) {
             true => READER_LEFT,
             false => exit_code(error, received),
         };
-        let written = written.map_err(|error| net.explain(error, cancel));
+        let written = written
+            .map_err(|unwritten| Unwritten { error: net.explain(unwritten.error, cancel), ..unwritten });
         let code = match (&outcome.result, &written) {
             (Err(error), _) => failed(error, output),
-            (Ok(_), Err(error)) => failed(error, records.report.as_deref()),
+            (Ok(_), Err(unwritten)) => failed(&unwritten.error, unwritten.place),
             (Ok(_), Ok(())) => 0,
         };
         net.ends_with(code);
@@ -349,9 +380,9 @@ impl End<'_> {
         screen.end();
         match (&outcome.result, &written) {
             (Err(error), _) if code != READER_LEFT => screen::failure(command, error),
-            (Ok(_), Err(error)) if code != READER_LEFT => {
+            (Ok(_), Err(Unwritten { what, error, .. })) if code != READER_LEFT => {
                 let error = error.render(Voice::Shell);
-                say(&format!("vesica {command}: the run succeeded, but its report was not written: {error}"));
+                say(&format!("vesica {command}: the run succeeded, but its {what} was not written: {error}"));
             }
             _ => {}
         }
@@ -404,15 +435,14 @@ fn find_partner(options: &PartnerOptions) -> Result<Partner, Error> {
     Ok(partner.keeping_base_ots(options.keep_base_ots.clone()))
 }
 
-/// Report and events, if asked for.
+/// Report, receipt and events, if asked for.
 fn open_logs<'a>(
     records: &Records,
     output: Option<&Path>,
     protected: &[PathBuf],
     cancelled: Cancelled<'a>,
-) -> Result<(Option<ReportPlace>, Events<'a>), Error> {
-    let (report, events) = (records.report.as_deref(), records.events.as_deref());
-    let (report, place) = output_paths::check(output, [report, events], protected)?;
-    let events = Events::open(place, cancelled).map_err(|error| Error::log(RunPhase::Prepare, &error))?;
-    Ok((report, events))
+) -> Result<(RecordPlaces, Events<'a>), Error> {
+    let mut places = output_paths::check(output, records.paths(), protected)?;
+    let events = Events::open(places.events.take(), cancelled);
+    Ok((places, events.map_err(|error| Error::log(RunPhase::Prepare, &error))?))
 }

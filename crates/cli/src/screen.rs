@@ -16,8 +16,8 @@ use vesica::protocols::Participant;
 use vesica::report::{Event, KeptReport, Report};
 use vesica::results::ResultReport;
 use vesica::text::Voice;
+use vesica::text::amounts::seconds;
 
-use crate::figures::seconds;
 use crate::outbox::{Outbox, outbox};
 
 mod line;

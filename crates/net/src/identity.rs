@@ -20,6 +20,8 @@ use crate::private_file::{self, PrivateFileError, Readers};
 const PREFIX: &str = "vesica-pub1-";
 /// Characters of 32 bytes in base64 without padding.
 const ENCODED: usize = 43;
+/// Bytes of a signature.
+pub const SIGNATURE: usize = 64;
 const PEM_LABEL: &str = "PRIVATE KEY";
 /// No key file is longer.
 const FILE_LIMIT: u64 = 16 << 10;
@@ -116,6 +118,16 @@ pub enum IdentityError {
     /// The system has no randomness, or the like.
     #[error("a key could not be generated")]
     Generation,
+}
+
+/// A signature as text: base64 without padding, as in public keys.
+pub fn signature_to_text(signature: &[u8; SIGNATURE]) -> String {
+    URL_SAFE_NO_PAD.encode(signature)
+}
+
+/// The signature of a text, if it is one. No two texts are the same signature.
+pub fn signature_from_text(text: &str) -> Option<[u8; SIGNATURE]> {
+    URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok()
 }
 
 /// A path for the screen: on one line, with characters escaped that are not seen or turn the text around them.

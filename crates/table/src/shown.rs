@@ -3,13 +3,11 @@
 use std::path::Path;
 
 use vesica_store::Address;
+use vesica_text::visible;
 
 /// A path for the screen: on one line, with control characters escaped, and those that turn the text around them. Of an
 /// address, a signature behind `?` and a password before `@` are left out.
 pub fn shown_path(path: &Path) -> String {
-    let escape = |c: char| {
-        if c.is_control() || turns_text(c) { c.escape_default().collect() } else { c.to_string() }
-    };
     let text = match Address::of(path) {
         Ok(None) => path.to_string_lossy().into_owned(),
         Ok(Some(address)) => address.shown(),
@@ -21,12 +19,7 @@ pub fn shown_path(path: &Path) -> String {
             format!("{scheme}{slash}{}", rest.rsplit('@').next().unwrap_or_default())
         }
     };
-    text.chars().map(escape).collect()
-}
-
-/// Whether the character changes the direction of the text around it, so that a name may look like another one.
-fn turns_text(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    visible(&text)
 }
 
 /// A name from a file, as errors show it: on one line and of limited length.

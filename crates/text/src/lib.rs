@@ -20,6 +20,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod amounts;
+mod visible;
+
+pub use visible::visible;
+
 use std::borrow::Cow;
 use std::fmt;
 

@@ -99,7 +99,7 @@ fn play(
         shaped::establish(address, &security, network, &options, &mut rng, on_event).expect("a channel");
     let started = Instant::now();
     let job = SetJob { role, items, settings };
-    let ended = job.run(channel, Some(party.public_key()), &CancelToken::new(), &mut rng, &|_| {});
+    let ended = job.run(channel, Some(party), &CancelToken::new(), &mut rng, &|_| {});
     let found = ended.result.expect("a result").matches;
     if let Some(found) = found {
         assert_eq!(found.rows().len(), 1 << (log - 1));

@@ -16,6 +16,7 @@ mod queue;
 pub mod relay;
 mod run;
 pub mod sets;
+pub mod verify;
 
 pub(crate) use crate::session::local_state::padded as padded_size;
 pub use crate::session::partner::Partner;

@@ -37,13 +37,14 @@ mod scale;
 pub mod session;
 mod words;
 
-pub use job::{assist, inspect, local, output_paths, relay, sets};
+pub use job::{assist, inspect, local, output_paths, relay, sets, verify};
 pub use scale::parts;
 pub use session::{helper, partner};
 pub use words::error::{Error, Kind, RunPhase, Side, caught};
 pub use words::randomness::randomness;
 pub use words::{
-    auto, base_ots, memory, options, profile, registry, report, resources, results, run_file, settings, terms,
+    auto, base_ots, memory, options, profile, receipt, registry, report, resources, results, run_file,
+    settings, terms,
 };
 
 pub use vesica_channel as channel;
@@ -52,6 +53,7 @@ pub use vesica_crypto::device;
 pub use vesica_crypto::memory::keep_freed_memory;
 pub use vesica_encode as encode;
 pub use vesica_net as net;
+pub use vesica_page as page;
 pub use vesica_protocols as protocols;
 pub use vesica_table as table;
 pub use vesica_text as text;

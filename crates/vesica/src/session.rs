@@ -4,11 +4,13 @@
 //!   hello (crates/net)                 magic, version, nonces, echoed
 //!   u8 0 · u16 length · terms ◄──►     compared on both sides ([`crate::terms`])
 //!   u64 set size, padded      ◄──►     compared with both sides' limits
+//!   (u64 start · u8 · version)         where the keys are known: what each side tells of itself, which both sign at the end
 //!   u32 parts needed, u32 for  ◄──►    the larger number is taken, if both accept it; where none needs several, the smaller
 //!   the cores                          number for the cores; more than one: see [`crate::parts`]
 //!   (DONE "declined")                  in place of the protocol, from a side without enough memory
 //!   the protocol's messages
-//!   DONE: digests, count      ◄──►     what I sent is what you received, and the other way round
+//!   DONE: digests, count,     ◄──►     what I sent is what you received, and the other way round; the signature, where the keys
+//!   (signature)                        are known, is of the [receipt](crate::receipt)
 //! ```
 //!
 //! If only the receiver learns the result, it looks for its matches and their rows after DONE. So the time of DONE tells the
@@ -37,11 +39,12 @@ pub(crate) mod met;
 pub mod partner;
 mod progress;
 pub(crate) mod reporter;
+pub(crate) mod signing;
 pub(crate) mod strangers;
 
 pub use agree::{agree, agree_greeted, greeting};
 pub use agreed::{Agreed, Workers};
-pub use confirm::confirm_helper;
 pub(crate) use confirm::exchange_digests;
+pub use confirm::{Confirmation, confirm_helper};
 pub use error::SessionError;
 pub(crate) use kind::{PART, RUN, TAKEN_UP};

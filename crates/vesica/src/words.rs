@@ -13,6 +13,7 @@ pub mod options;
 pub(crate) mod parts;
 pub mod profile;
 pub(crate) mod randomness;
+pub mod receipt;
 pub mod registry;
 pub mod report;
 pub mod resources;

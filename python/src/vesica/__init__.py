@@ -21,6 +21,7 @@ from ._progress import Event
 from ._protocols import Channel, Protocol, channel_pair, open_channel, protocols
 from ._report import Report
 from ._run import assist, keep_freed_memory, keygen, local, public_key, receive, send
+from ._verify import Receipt, verify
 from .errors import (
     Cancelled,
     InputError,
@@ -51,6 +52,7 @@ __all__ = [
     "Protocol",
     "ProtocolError",
     "PublishOptions",
+    "Receipt",
     "RefusedError",
     "Report",
     "ResourceError",
@@ -75,4 +77,5 @@ __all__ = [
     "receive",
     "send",
     "serve",
+    "verify",
 ]

@@ -13,7 +13,7 @@ from . import _internal
 from ._options import PARTNER, LookupCall, LookupOptions, PublishCall, PublishOptions, ServeOptions, filled
 from ._progress import Event
 from ._report import Report
-from ._run import Call, Keys, StrPath
+from ._run import Call, Keys, StrPath, path_of
 from ._run_file import Specs, specs_of
 from ._tables import adapt
 from .errors import usage
@@ -34,11 +34,6 @@ def _paths(paths: Paths) -> list[str]:
     """One path, or several."""
     several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     return [os.fspath(path) for path in several]
-
-
-def _path(path: StrPath | None) -> str | None:
-    """A path, if there is one."""
-    return None if path is None else os.fspath(path)
 
 
 def _one_place(places: dict[str, Any]) -> None:
@@ -127,7 +122,7 @@ def publish(
         "rotate": rotate,
         "max_keys": _number(max_keys),
         "identity": identity,
-        "temp_dir": _path(temp_dir),
+        "temp_dir": path_of(temp_dir),
     }
     return call.play(lambda how: _internal.publish(changes, specs, publication, how))[1]
 
@@ -248,11 +243,11 @@ def lookup(
     Raises:
         VesicaError: One class for each kind of failure. :class:`RefusedError` if the sender's budget for this side is used up.
     """
-    call, specs = Call(options, False, LookupOptions), specs_of(key, match)
+    call, specs = Call(options, False, LookupOptions, signs=True), specs_of(key, match)
     adapter = adapt(table, _internal.key_columns(specs), output, row_numbers, True, call.read_path(table))
     _one_place({"connect": connect, "via": via, "post": post})
     partner = {**PARTNER, "connect": connect, "via": via, "via_key": via_key, "identity": identity, "peer": peer}
-    kept = {"set": _paths(set), "fetch": fetch, "post": _path(post), "identity": identity, "peer": peer}
+    kept = {"set": _paths(set), "fetch": fetch, "post": path_of(post), "identity": identity, "peer": peer}
     outcome, _ = call.play(lambda how: _internal.lookup(adapter.given, specs, kept, partner, how))
     return adapter.taken(outcome)
 
@@ -359,7 +354,7 @@ def serve(
         "listen": listen,
         "via": via,
         "via_key": via_key,
-        "post": _path(post),
+        "post": path_of(post),
         "max_keys_per_day": _number(max_keys_per_day),
         "identity": identity,
         "options": filled({**options}, only=ServeOptions),

@@ -190,8 +190,8 @@ class CallOptions(TypedDict, total=False):
     """How a call is followed and ended."""
 
     report: str | os.PathLike[str] | Callable[[Report], object] | None
-    """A new file for the report, also of a run that fails, or a folder in which it gets a name of its own; or a function that
-    takes the :class:`vesica.Report`."""
+    """A new file for the report, also of a run that fails: a page for a person if its name ends in ``.html``, otherwise JSON;
+    or a folder in which it gets a name of its own; or a function that takes the :class:`vesica.Report`."""
     events: Callable[[Event], object] | None
     """A function that is called with each event, in the calling thread. An exception in it ends the run."""
     progress: bool
@@ -287,6 +287,9 @@ class PartyOptions(RunOptions, ReadOptions, total=False):
     """Where a helper listens, ``"HOST:PORT"``, for ``protocol="server-aided"``."""
     helper_key: str | None
     """The helper's public key, in the forms of ``peer``."""
+    receipt: str | os.PathLike[str] | None
+    """A new file for the receipt that both sides sign at the end of the run, or a folder in which it gets a name of its own;
+    :func:`vesica.verify` checks it."""
 
 
 class LocalOptions(RunOptions, PairReadOptions, total=False):
@@ -302,6 +305,9 @@ class PublishCall(PublishOptions, CallOptions, ReadOptions, total=False):
 
 class LookupCall(LookupOptions, CallOptions, ReadOptions, total=False):
     """What :func:`vesica.lookup` takes besides its table, the set's files and the sender."""
+
+    receipt: str | os.PathLike[str] | None
+    """A new file for the receipt that both sides sign at the end, or a folder in which it gets a name of its own."""
 
 
 READ: dict[str, Any] = {

@@ -115,6 +115,8 @@ class Phase(NamedTuple):
 
     name: str
     """Its name."""
+    words: str
+    """What happens in it."""
     wall_s: float
     """Wall time in seconds."""
     cpu_s: float
@@ -200,6 +202,11 @@ class Report:
         """Digests of all that session and protocol sent and received."""
         transcript = self._data["transcript"]
         return None if transcript is None else _fields(Transcript, transcript)
+
+    @property
+    def receipt(self) -> dict[str, Any] | None:
+        """What both sides have signed, as ``docs/receipts.md`` describes it; None if none was asked for."""
+        return self._data.get("receipt")
 
     @property
     def relay(self) -> str | None:

@@ -28,6 +28,11 @@ Keys = str | Sequence[str]
 PairKeys = str | tuple[str, str] | list[str | tuple[str, str]]
 
 
+def path_of(path: StrPath | None) -> str | None:
+    """A path as text, if there is one."""
+    return None if path is None else os.fspath(path)
+
+
 def _pair_specs(key: PairKeys | None, match: Keys | None) -> Specs:
     """``MINE=THEIRS[:RULE]`` for each key column; a tuple is one pair of columns."""
     if key is None:
@@ -39,8 +44,10 @@ def _pair_specs(key: PairKeys | None, match: Keys | None) -> Specs:
 class Call:
     """A call's options, sorted by what they are for."""
 
-    def __init__(self, options: Any, partner: bool, only: Any = None) -> None:
+    def __init__(self, options: Any, partner: bool, only: Any = None, signs: bool | None = None) -> None:
         rest = dict(options)
+        # Two sides that know each other's key sign a receipt.
+        self._receipt = rest.pop("receipt", None) if (partner if signs is None else signs) else None
         self.read = {name: rest.pop(name, value) for name, value in READ.items()}
         self._report = rest.pop("report", None)
         self._events, self._progress = rest.pop("events", None), rest.pop("progress", False)
@@ -54,7 +61,8 @@ class Call:
         report_to_function = callable(self._report)
         report = None if self._report is None or report_to_function else os.fspath(self._report)
         with listener(self._events, self._progress) as on_event:
-            outcome = play({"options": self.options, "report": report, "cancel": self._cancel, "on_event": on_event})
+            how = {"options": self.options, "report": report, "receipt": path_of(self._receipt)}
+            outcome = play({**how, "cancel": self._cancel, "on_event": on_event})
         ended = Report(outcome.report)
         if report_to_function:
             self._report(ended)
@@ -213,8 +221,9 @@ def receive(
         stray_quotes: For a path: ``"text"`` takes a quote in a field that does not begin with one as a character.
         ragged: For a path: ``"pad"`` fills up rows with too few fields, ``"skip"`` leaves out those of another length.
         null: For a path: texts that are null, as empty fields are.
-        report: A new file for the report, also of a run that fails, or a folder in which it gets a name of its own; or a
-            function that takes the :class:`Report`.
+        report: A new file for the report, also of a run that fails: a page for a person if its name ends in ``.html``,
+            otherwise JSON; or a folder in which it gets a name of its own; or a function that takes the :class:`Report`.
+        receipt: A new file, or a folder, for the receipt that both sides sign at the end; :func:`verify` checks it.
         events: A function that is called with each event, in the calling thread. An exception in it ends the run.
         progress: Show a bar (needs tqdm).
         cancel: Ends the run from another thread. Ctrl-C ends it too.

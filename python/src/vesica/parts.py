@@ -31,6 +31,7 @@ from . import _internal, errors
 from ._options import PARTNER, READ, PartyOptions, filled
 from ._progress import listener
 from ._report import Report
+from ._run import path_of
 from ._run_file import specs_of
 from .errors import VesicaError, usage
 
@@ -179,13 +180,14 @@ class Job:
         specs = specs_of(key, rest.pop("match", None))
         partner = {name: rest.pop(name, value) for name, value in PARTNER.items()}
         report, cancel = rest.pop("report", None), rest.pop("cancel", None)
+        receipt = path_of(rest.pop("receipt", None))
         told = report if callable(report) else None
         path = None if report is None or told is not None else os.fspath(report)
         for name in READ:
             rest.pop(name, None)
         with ExitStack() as stack:
             on_event = stack.enter_context(listener(rest.pop("events", None), rest.pop("progress", False)))
-            how = {"options": filled(rest), "report": path, "cancel": cancel, "on_event": on_event}
+            how = {"options": filled(rest), "report": path, "receipt": receipt, "cancel": cancel, "on_event": on_event}
             counts = (items + nulls + invalid if rows is None else rows, items, nulls, invalid)
             run = _internal.PartsRun(role, counts, specs, slots, partner, how)
             stack.callback(run.close)

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use vesica::output_paths::RecordPaths;
 use vesica::settings::{Settings, count};
 
 use super::options::{Chosen, Run};
@@ -17,9 +18,12 @@ pub(super) fn set_size(text: &str) -> Result<usize, String> {
 #[derive(Args, Clone)]
 #[command(next_help_heading = "This side's choices")]
 pub(crate) struct Records {
-    /// Write a JSON report of the run, also when it fails: to a new file, or to a folder, where it gets a name of its own; `-` is standard output
+    /// Write a report of the run, also when it fails: to a new file, as a page for a person if its name ends in .html and otherwise as JSON, or to a folder, where it gets a name of its own; `-` is standard output
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) report: Option<PathBuf>,
+    /// Where the receipt goes. Commands that have a partner have an option for it.
+    #[arg(skip)]
+    pub(crate) receipt: Option<PathBuf>,
     /// Write each event as it happens, one JSON object a line; `-` is standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
@@ -29,9 +33,16 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    /// These settings, with the digest of the input where a record shows it.
+    /// These settings, with the digest of the input where a record shows it, and with the receipt if it is asked for.
     pub(crate) fn noted_in(&self, settings: &Settings) -> Settings {
-        Settings { digest_input: self.report.is_some() || self.events.is_some(), ..settings.clone() }
+        let digest_input = self.report.is_some() || self.events.is_some();
+        Settings { digest_input, receipt: self.receipt.is_some(), ..settings.clone() }
+    }
+
+    /// As the library checks them.
+    pub(crate) fn paths(&self) -> RecordPaths<'_> {
+        let Records { report, receipt, events, .. } = self;
+        RecordPaths { report: report.as_deref(), receipt: receipt.as_deref(), events: events.as_deref() }
     }
 }
 

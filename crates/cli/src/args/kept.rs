@@ -215,6 +215,9 @@ pub(crate) struct Lookup {
     /// The sender's public key, vesica-pub1-…, or @FILE with a file that holds it: its answers and the set's files are signed with it
     #[arg(long, value_name = "PUBKEY", help_heading = "The sender")]
     pub(crate) peer: String,
+    /// Write the receipt that both sides sign at the end, for `vesica verify`: to a new file, or to a folder, where it gets a name of its own; `-` is standard output
+    #[arg(long, value_name = "FILE|DIR", conflicts_with = "post", help_heading = "The sender")]
+    pub(crate) receipt: Option<PathBuf>,
     #[command(flatten)]
     options: Chosen<Asking>,
     #[command(flatten)]

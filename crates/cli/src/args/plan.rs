@@ -1,5 +1,6 @@
 //! The arguments of `vesica plan`.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -46,6 +47,9 @@ pub(crate) struct Plan {
     /// Print JSON, for programs
     #[arg(long)]
     pub(crate) json: bool,
+    /// Write it to a new FILE in place of the screen: a page for a person if the name ends in .html, otherwise JSON
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "all"])]
+    pub(crate) output: Option<PathBuf>,
 }
 
 impl Plan {

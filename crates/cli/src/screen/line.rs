@@ -5,8 +5,7 @@ use std::time::{Duration, Instant};
 use console::{measure_text_width, truncate_str};
 use indicatif::HumanCount;
 use vesica::memory::Bytes;
-
-use crate::figures::clock;
+use vesica::text::amounts::clock;
 
 /// The longest bar, in columns.
 const BAR: usize = 30;

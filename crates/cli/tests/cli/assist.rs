@@ -258,8 +258,8 @@ impl Stage {
         let terms =
             Terms::new(Role::Sender, &settings, &["email".to_owned()]).with_helper(scene.helper_key.clone());
         let mut partner = to(&here, identity, &scene.receiver_key, &session::greeting(&terms));
-        let key = *identity.public_key();
-        let agreed = session::agree_greeted(&mut partner, &terms, settings.wanted(), 9, Some(&key)).unwrap();
+        let agreed =
+            session::agree_greeted(&mut partner, &terms, settings.wanted(), 9, Some(identity)).unwrap();
         receiver.wait_for("helper: it learns");
         (receiver, partner, agreed)
     }

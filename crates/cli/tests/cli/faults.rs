@@ -147,8 +147,8 @@ fn a_report_replaces_none_and_finds_a_name_in_a_folder() {
         nothing_lost(&scene, &[&end]);
     }
     assert_eq!(scene.read("old.json"), "{}");
-    for other in ["report.html", "report.CSV"] {
-        run(other).expect(64, &["a report is JSON"]);
+    for other in ["report.pdf", "report.CSV"] {
+        run(other).expect(64, &["is of another format", "`.html` for a page"]);
     }
     run("absent/").expect(64, &["absent/: there is no such folder"]);
 

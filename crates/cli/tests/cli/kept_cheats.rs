@@ -42,11 +42,14 @@ fn looked_up(
     let options = Options { cancel: stop.clone(), ..Options::default() };
     let (receiver, (push, address)) = (scene.receiver_key.parse().unwrap(), mpsc::channel());
     let server = thread::spawn(move || {
-        // Behind what it says at its door: key, number of the key, epoch, digest, most keys, and most a day.
-        let hello = [&says[..], &[1, 0, 0, 0], &[0; 8], &[9; 32], &[0, 0, 1, 0], &[0; 8]].concat();
+        // Behind what it says at its door: key, number of the key, epoch, digest, most keys, most a day, start and version.
+        let hello = [&says[..], &[1, 0, 0, 0], &[0; 8], &[9; 32], &[0, 0, 1, 0], &[0; 8], &[0; 9]].concat();
         let each = &mut |mut channel: Connection| {
             let _ = channel.send(&hello).and_then(|()| channel.flush()).and_then(|()| {
                 channel.recv_exact(&mut [0; 45])?;
+                let mut told = [0; 9];
+                channel.recv_exact(&mut told)?;
+                channel.recv_exact(&mut vec![0; told[8].into()])?;
                 does(&mut channel)
             });
         };

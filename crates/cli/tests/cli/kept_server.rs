@@ -168,11 +168,17 @@ fn a_ledger_that_cannot_be_written_ends_the_server_before_it_answers() {
     stop(server);
 }
 
+/// Start and version, as each side tells them.
+const TOLD: usize = 8 + 1 + env!("CARGO_PKG_VERSION").len();
+
+/// A server's first message.
+const SERVER_HELLO: usize = 96 + TOLD;
+
 // ---- peers that are no receivers ------------------------------------------------------------------------------------
 
-/// A receiver's first message: what it wants, and for how many keys.
+/// A receiver's first message: what it wants, and for how many keys; it began in 1970, and has no version.
 fn asks(want: u8, keys: u32) -> Vec<u8> {
-    [b"vesica Q", &[want][..], &[0; 32], &keys.to_le_bytes()].concat()
+    [b"vesica Q", &[want][..], &[0; 32], &keys.to_le_bytes(), &[0; 9]].concat()
 }
 
 /// A batch of so many elements, which says that it has `count`.
@@ -249,7 +255,7 @@ fn foreign_bytes_end_their_own_connection_and_the_next_receiver_is_answered() {
         let mut peer = sends(&scene, &address, &bytes);
         if why == too_many {
             // The server waits until the refusal has been read: its own hello comes before it.
-            reads(&mut peer, 96 + 17);
+            reads(&mut peer, SERVER_HELLO + 17);
             peer.hang_up();
         }
         server.wait_for(&format!("{short}: refused; {why}"));
@@ -266,7 +272,7 @@ fn foreign_bytes_end_their_own_connection_and_the_next_receiver_is_answered() {
     for want in [0, 1] {
         let bytes = [asks(want, 1), batch(500, &[point; 500]), batch(100, &[point; 100])].concat();
         let mut peer = sends(&scene, &address, &bytes);
-        reads(&mut peer, 96 + 600 * 32 + 2 * (1 + 64));
+        reads(&mut peer, SERVER_HELLO + 600 * 32 + 2 * (1 + 64));
     }
     scene.write("receiver.csv", emails("receiver", 500, 20));
     let ended = lookup(&scene, &address, &MINE);
@@ -309,7 +315,8 @@ fn a_query_has_the_bytes_that_the_contract_says() {
         let bytes = report(&scene, "mine.json")["bytes"]["payload"].clone();
         let batches = keys.div_ceil(512);
         // Hellos, then for each batch its number of keys, and a sign that it was answered and the proof.
-        let (sent, received) = (45 + 32 * keys + 4 * batches + 4, 96 + 32 * keys + (1 + 64) * batches);
+        let sent = 45 + TOLD + 32 * keys + 4 * batches + 4;
+        let received = SERVER_HELLO + 32 * keys + (1 + 64) * batches;
         let expected = if keys == 0 { [0, 0] } else { [sent, received] };
         assert_eq!([&bytes["sent"], &bytes["received"]], expected, "{keys} keys");
     }

@@ -128,7 +128,7 @@ fn steps(
     reporter.parties_transcripts(&parties);
     let common = ran.map_err(failed)?;
     assisted.confirm(&mut parties, &|| reporter.enter(RunPhase::Confirm, 0)).map_err(failed)?;
-    reporter.confirmed();
+    reporter.confirmed(None);
     reporter.assisted(common);
     Ok(RunResult::default())
 }

@@ -34,7 +34,7 @@ use vesica_table::shown_path;
 use vesica_text::text;
 use zeroize::Zeroizing;
 
-use super::post_box::{PostBox, not_theirs, waiting};
+use super::post_box::{PostBox, check_records, not_theirs, waiting};
 use super::run::{Set, alone, answered, deliver, open, read};
 use super::{Ended, Job, OnEvent, TableArgs};
 use crate::session::card::{Opening, tell_failure};
@@ -93,9 +93,10 @@ impl Job {
         reporter: &Reporter<'_>,
         rng: &mut dyn CryptoRng,
     ) -> Result<RunResult, Error> {
-        let local = LocalState { my_key: Some(*way.identity.public_key()), ..LocalState::default() };
+        let local = LocalState { identity: Some(way.identity.clone()), ..LocalState::default() };
         let terms = prepare(self.role, &self.settings, &[self.table.keys.agreed()], &local)?;
         self.check_keys()?;
+        check_records(&self.settings)?;
         let fits = self.settings.result.result == ResultChoice::Rows
             && self.settings.result.payload.is_empty()
             && self.settings.learns == Learns::Receiver;

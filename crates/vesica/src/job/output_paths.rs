@@ -1,18 +1,24 @@
 //! The files that a run writes, checked before it begins: no two are the same, and none replaces a protected file.
 
 use std::fs;
+use std::io;
 use std::iter;
 use std::path::{Path, PathBuf, is_separator};
 use std::time::{Duration, Instant};
 
 use vesica_channel::CancelToken;
+use vesica_page::PageError;
 use vesica_table::{Address, FileId, Listing, Output, Standard, TableError, shown_path, standard};
+use vesica_text::Text;
 
 use crate::words::error::{Error, RunPhase};
 use crate::words::report::Report;
 
-/// Endings of names that a report cannot have.
-const OTHER_FORMATS: [&str; 5] = ["html", "htm", "pdf", "csv", "xlsx"];
+/// Endings of names of pages.
+const PAGES: [&str; 2] = ["html", "htm"];
+
+/// Endings of names that neither JSON nor a page can have.
+const OTHER_FORMATS: [&str; 3] = ["pdf", "csv", "xlsx"];
 
 /// Digits of a session's name in the name of a report.
 const SESSION_DIGITS: usize = 12;
@@ -23,34 +29,89 @@ const LIKE_A_REPORT: &str = "2026-01-01T000000Z-receiver-no-session.json";
 /// How long a report may wait for its stream after a cancellation.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Where a report goes.
+/// Where a report or a receipt goes.
 #[derive(Debug)]
 pub enum ReportPlace {
     /// A new file, or a stream.
-    File(Output),
+    File(Document),
     /// A new file in this folder, named after the run.
     Folder(PathBuf),
 }
 
-/// Checks the paths of report and events, which must differ from each other, from the output and from every protected file.
-/// `-` is a standard stream. A report replaces no other one: its path is a new file's, or a folder's.
+/// A new file, or a stream, of JSON or of the page that is made of it.
+#[derive(Debug)]
+pub struct Document {
+    output: Output,
+    is_page: bool,
+}
+
+/// What is told of a run, and where, as a user names it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RecordPaths<'a> {
+    /// A new file, or a folder.
+    pub report: Option<&'a Path>,
+    /// A new file, or a folder.
+    pub receipt: Option<&'a Path>,
+    /// A file.
+    pub events: Option<&'a Path>,
+}
+
+/// What is told of a run, and where, once that is checked.
+#[derive(Debug, Default)]
+pub struct RecordPlaces {
+    /// The report.
+    pub report: Option<ReportPlace>,
+    /// The receipt.
+    pub receipt: Option<ReportPlace>,
+    /// The events.
+    pub events: Option<Output>,
+}
+
+/// What makes a page of JSON.
+type MakePage = fn(&str) -> Result<String, PageError>;
+
+/// What a run writes of itself at its end.
+struct Kind {
+    /// As messages call it.
+    what: &'static str,
+    /// The ending of a name that it gets in a folder.
+    ending: &'static str,
+    /// How it becomes a page, if it can be one.
+    page: Option<MakePage>,
+}
+
+const REPORT: Kind = Kind { what: "report", ending: "json", page: Some(vesica_page::report) };
+const RECEIPT: Kind = Kind { what: "receipt", ending: "receipt.json", page: None };
+
+/// Checks the paths of report, receipt and events, which must differ from each other, from the output and from every
+/// protected file. `-` is a standard stream. A report or a receipt replaces no file: its path is a new file's, or a folder's.
 pub fn check(
     output: Option<&Path>,
-    logs: [Option<&Path>; 2],
+    records: RecordPaths<'_>,
     protected: &[PathBuf],
-) -> Result<(Option<ReportPlace>, Option<Output>), Error> {
-    let targets: Vec<_> = [output].into_iter().chain(logs).flatten().map(target).collect();
+) -> Result<RecordPlaces, Error> {
+    let RecordPaths { report, receipt, events } = records;
+    // In a folder each gets a name of its own.
+    let files = [report, receipt, events].into_iter().flatten().filter(|path| !path.is_dir());
+    let targets: Vec<_> = output.into_iter().chain(files).map(target).collect();
     if (0..targets.len()).any(|i| targets[..i].contains(&targets[i])) {
         return Err(Error::usage(
-            "two of `[output]`, `[report]` and `[events]` name the same file",
+            "two of `[output]`, `[report]`, `[receipt]` and `[events]` name the same file",
             "name different files, or leave one out",
         ));
     }
     let protected = Protected::of(protected)?;
     output.map_or(Ok(()), |path| protected.check_new(path))?;
-    let [report, events] = logs;
-    let report = report.map(|path| report_at(path, &protected)).transpose()?;
-    Ok((report, events.map(|path| protected.output_at(path)).transpose()?))
+    Ok(RecordPlaces {
+        report: report.map(|path| new_at(path, &REPORT, &protected)).transpose()?,
+        receipt: receipt.map(|path| new_at(path, &RECEIPT, &protected)).transpose()?,
+        events: events.map(|path| protected.output_at(path)).transpose()?,
+    })
+}
+
+/// Checks the path of a document of no run, a plan or an inspected table. It replaces no file.
+pub fn check_document(path: &Path, protected: &[PathBuf]) -> Result<Document, Error> {
+    document_at(path, &Protected::of(protected)?, "name a new file")
 }
 
 /// Checks that a new file at that path would not become a part of the table, if that is a folder or a pattern.
@@ -58,8 +119,9 @@ pub fn check_apart(path: &Path, table: &Path) -> Result<(), Error> {
     Protected::of([&table.to_owned()])?.check_tables(path)
 }
 
-/// A report's place that can be written to and holds no report yet.
-fn report_at(path: &Path, protected: &Protected) -> Result<ReportPlace, Error> {
+/// A place for a report or a receipt that can be written to and holds none yet.
+fn new_at(path: &Path, kind: &Kind, protected: &Protected) -> Result<ReportPlace, Error> {
+    let what = kind.what;
     if path.is_dir() {
         // Whatever name it will have, it must be possible to make a file there.
         protected.output_at(&path.join(".vesica-report"))?;
@@ -69,25 +131,39 @@ fn report_at(path: &Path, protected: &Protected) -> Result<ReportPlace, Error> {
     if path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| is_separator(last.into())) {
         if let Ok(Some(_)) = Address::of(path) {
             let message =
-                format!("{}: a store has no folders in which a report could get a name", shown_path(path));
+                format!("{}: a store has no folders in which a {what} could get a name", shown_path(path));
             return Err(Error::usage(message, "give it a name, such as s3://bucket/reports/run-1.json"));
         }
         let message = format!("{}: there is no such folder", shown_path(path));
         return Err(Error::usage(message, "make the folder first, or name a new file in an existing one"));
     }
+    if kind.page.is_none() && has_ending(path, &PAGES) {
+        let message = format!("{}: a {what} is JSON, and this name is of another format", shown_path(path));
+        return Err(Error::usage(message, "give the name the ending `.json`"));
+    }
+    let remedy = format!("name a new file, or a folder, where each {what} gets a name of its own");
+    document_at(path, protected, remedy).map(ReportPlace::File)
+}
+
+/// A document's place that can be written to. `remedy` is for a file that is there.
+fn document_at(path: &Path, protected: &Protected, remedy: impl Into<Text>) -> Result<Document, Error> {
     let output = protected.output_at(path)?.never_replacing();
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    if ending.is_some_and(|ending| OTHER_FORMATS.contains(&&*ending)) {
-        let message =
-            format!("{}: a report is JSON, and this name belongs to another format", shown_path(path));
-        return Err(Error::usage(message, "give the report's name the ending `.json`"));
+    if has_ending(path, &OTHER_FORMATS) {
+        let message = format!(
+            "{}: what is written there is JSON or a page, and this name is of another format",
+            shown_path(path)
+        );
+        return Err(Error::usage(message, "give the name the ending `.json`, or `.html` for a page"));
     }
     if output.would_replace() {
-        let message = format!("{}: this file is there already, and a report replaces none", shown_path(path));
-        let remedy = "name a new file, or a folder, where each report gets a name of its own";
+        let message = format!("{}: this file is there already, and is not replaced", shown_path(path));
         return Err(Error::usage(message, remedy));
     }
-    Ok(ReportPlace::File(output))
+    Ok(Document { output, is_page: has_ending(path, &PAGES) })
+}
+
+fn has_ending(path: &Path, endings: &[&str]) -> bool {
+    path.extension().is_some_and(|ending| endings.contains(&&*ending.to_string_lossy().to_lowercase()))
 }
 
 /// Files that no output may replace.
@@ -190,35 +266,64 @@ fn target(path: &Path) -> (PathBuf, Option<FileId>) {
     }
 }
 
-impl Report {
-    /// Writes the report as JSON, and gives the name of its file if it was to choose one. After a cancellation it waits only
-    /// a moment for a stream that takes nothing.
-    pub fn write(&self, to: ReportPlace, cancel: &CancelToken) -> Result<Option<String>, Error> {
+impl Document {
+    /// Writes the text, or the page that `page` makes of it. After a cancellation it waits only a moment for a stream that
+    /// takes nothing.
+    pub fn write(self, json: String, page: Option<MakePage>, cancel: &CancelToken) -> Result<(), Error> {
         let begun = Instant::now();
+        let failed = |source| TableError::Write { path: String::new(), source };
+        let text = match page.filter(|_| self.is_page) {
+            Some(page) => page(&json).map_err(|error| failed(io::Error::other(error))),
+            None => Ok(json),
+        };
+        let written = self.output.commit(&|| cancel.is_cancelled() && begun.elapsed() > GRACE, |out| {
+            out.write_all(text?.as_bytes()).map_err(failed)
+        });
+        written.map_err(|error| Error::log(RunPhase::Write, &error))
+    }
+}
+
+impl Report {
+    /// Writes the report, as JSON or as a page, and gives the name of its file if it was to choose one.
+    pub fn write(&self, to: ReportPlace, cancel: &CancelToken) -> Result<Option<String>, Error> {
+        let json = serde_json::to_string_pretty(self).map_err(io::Error::from);
+        self.write_as(&REPORT, to, json.map(|json| json + "\n"), cancel)
+    }
+
+    /// Writes the receipt, if there is one, in the same way.
+    pub fn write_receipt(&self, to: ReportPlace, cancel: &CancelToken) -> Result<Option<String>, Error> {
+        let Some(receipt) = &self.receipt else { return Ok(None) };
+        self.write_as(&RECEIPT, to, receipt.to_line().map_err(io::Error::other), cancel)
+    }
+
+    fn write_as(
+        &self,
+        kind: &Kind,
+        to: ReportPlace,
+        json: io::Result<String>,
+        cancel: &CancelToken,
+    ) -> Result<Option<String>, Error> {
+        let failed = |error: &TableError| Error::log(RunPhase::Write, error);
+        let json = json.map_err(|source| failed(&TableError::Write { path: String::new(), source }))?;
         let (to, chosen) = match to {
-            ReportPlace::File(output) => (output, None),
+            ReportPlace::File(document) => (document, None),
             ReportPlace::Folder(folder) => {
-                let output = Output::check(&self.new_file(&folder), &[]).map(Output::never_replacing);
-                let output = output.map_err(|error| Error::log(RunPhase::Write, &error))?;
+                let output = Output::check(&self.new_file(&folder, kind.ending), &[]);
+                let output = output.map(Output::never_replacing).map_err(|error| failed(&error))?;
                 let name = output.name().to_owned();
-                (output, Some(name))
+                (Document { output, is_page: false }, Some(name))
             }
         };
-        let written = to.commit(&|| cancel.is_cancelled() && begun.elapsed() > GRACE, |out| {
-            let failed = |source| TableError::Write { path: String::new(), source };
-            serde_json::to_writer_pretty(&mut *out, self).map_err(|error| failed(error.into()))?;
-            out.write_all(b"\n").map_err(failed)
-        });
-        written.map_err(|error| Error::log(RunPhase::Write, &error)).map(|()| chosen)
+        to.write(json, kind.page, cancel).map(|()| chosen)
     }
 
     /// A path in that folder that is free: when the run began, who this side was, and the run's name if it has one.
-    fn new_file(&self, folder: &Path) -> PathBuf {
+    fn new_file(&self, folder: &Path, ending: &str) -> PathBuf {
         let second = self.started.split('.').next().unwrap_or_default().replace(':', "");
         let session = self.session.as_deref().map(|session| &session[..session.len().min(SESSION_DIGITS)]);
         let name = format!("{second}Z-{}-{}", self.role, session.unwrap_or("no-session"));
-        let numbered = (2..).map(|number| folder.join(format!("{name}-{number}.json")));
-        let mut paths = iter::once(folder.join(format!("{name}.json"))).chain(numbered);
+        let numbered = (2..).map(|number| folder.join(format!("{name}-{number}.{ending}")));
+        let mut paths = iter::once(folder.join(format!("{name}.{ending}"))).chain(numbered);
         paths.find(|path| !path.exists()).unwrap_or_else(|| folder.join(name))
     }
 }

@@ -17,6 +17,7 @@ use vesica_table::{Address, shown_path};
 use vesica_text::text;
 
 use crate::words::error::{Error, Kind, REPORT_A_BUG, RunPhase, Side};
+use crate::words::settings::Settings;
 
 const SIGNED: &[u8] = b"vesica post-box file";
 const SIGNATURE: usize = 64;
@@ -155,6 +156,17 @@ impl<'a> PostBox<'a> {
                 Place::Store(folder) => drop(folder.remove(name, &mut self.stop())),
             }
         }
+    }
+}
+
+/// Refuses what is not told of a run or a look-up by post: nobody confirms one, so nothing is left that both could sign.
+pub(super) fn check_records(settings: &Settings) -> Result<(), Error> {
+    match settings.receipt {
+        false => Ok(()),
+        true => Err(Error::usage(
+            "by post there is no receipt: each side has signed its own files alone",
+            "leave out `[receipt]`, or meet {the partner} with `[connect]`",
+        )),
     }
 }
 

@@ -96,7 +96,7 @@ impl Job {
             Ok(deadline) => deadline,
             Err(error) => return self.refuse(error, on_event),
         };
-        let reporter = Reporter::new(role, &settings, deadline.cancel(), on_event).with_key(local.my_key);
+        let reporter = Reporter::new(role, &settings, deadline.cancel(), on_event).with_key(local.my_key());
         let reporter = reporter.with_relay(local.via.clone());
         on_event(&Event::Started { role: role.name() });
         let via = local.via.clone();
@@ -267,7 +267,7 @@ pub(crate) fn converse(
     rng: &mut dyn CryptoRng,
 ) -> Result<RunResult, Error> {
     let (items, memory) = (set.len(), set.memory(terms.role(), settings, reporter.keys_of_rows()));
-    let offer = LocalOffer { settings, terms, my_key: local.my_key, items, memory };
+    let offer = LocalOffer { settings, terms, identity: local.identity.as_ref(), items, memory };
     let conversation = Conversation::agree(met, &offer, reporter)?;
     let in_parts = conversation.agreed().parts != Parts::ONE;
     let protocol = conversation.agreed().protocol;

@@ -29,7 +29,7 @@
 use rand_core::CryptoRng;
 use vesica_channel::CancelToken;
 use vesica_encode::items::{Items, ItemsBuilder, ItemsError, KeyEncoder};
-use vesica_net::{Connection, PublicKey};
+use vesica_net::{Connection, Identity};
 use vesica_protocols::{ResultKind, Role};
 use vesica_table::TableReport;
 
@@ -89,24 +89,24 @@ pub struct SetJob {
 }
 
 impl SetJob {
-    /// Runs over a channel. `my_key` is the key that the channel was made with, if there is one. The run checks `cancel`
+    /// Runs over a channel. `identity` is what the channel was made with, if it has keys. The run checks `cancel`
     /// between steps; a wait on the channel ends by the token that the channel was made with.
     pub fn run(
         self,
         channel: Connection,
-        my_key: Option<&PublicKey>,
+        identity: Option<&Identity>,
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
     ) -> Ended {
-        self.run_helped((channel, None), my_key, cancel, rng, on_event)
+        self.run_helped((channel, None), identity, cancel, rng, on_event)
     }
 
     /// As [`run`](Self::run), with a connection to a helper ([`crate::job::assist::between`]), for a protocol that has one.
     pub fn run_helped(
         self,
         (channel, helper): (Connection, Option<Connection>),
-        my_key: Option<&PublicKey>,
+        identity: Option<&Identity>,
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
@@ -119,7 +119,8 @@ impl SetJob {
             Ok(deadline) => deadline,
             Err(error) => return Reporter::new(role, &settings, cancel, on_event).end(Err(error)),
         };
-        let reporter = Reporter::new(role, &settings, deadline.cancel(), on_event).with_key(my_key.copied());
+        let my_key = identity.map(|identity| *identity.public_key());
+        let reporter = Reporter::new(role, &settings, deadline.cancel(), on_event).with_key(my_key);
         on_event(&Event::Started { role: role.name() });
         let rule = if settings.sigma.is_some() { "int" } else { "raw" };
         let play = || {
@@ -128,7 +129,7 @@ impl SetJob {
                 return Err(Error::usage(message, "give a table, or ask for rows or a count"));
             }
             let helper = helper.map_or(HelperLink::None, |helper| HelperLink::Here(Box::new(helper)));
-            let local = LocalState { my_key: my_key.copied(), helper, ..LocalState::default() };
+            let local = LocalState { identity: identity.cloned(), helper, ..LocalState::default() };
             let terms = prepare(role, &settings, &[rule.to_owned()], &local)?;
             let (rows, distinct, duplicates) = (items.rows(), items.distinct() as u64, items.duplicates());
             let counts = TableReport { rows, items: distinct, duplicates, ..TableReport::default() };

@@ -1,14 +1,17 @@
 //! Before the protocol: terms, sizes and session id.
 
+use std::sync::Arc;
+
 use vesica_channel::codec::CodecError;
 use vesica_channel::{Channel, ChannelError};
-use vesica_net::{Connection, PublicKey};
+use vesica_net::{Connection, Identity, PublicKey};
 use vesica_protocols::registry::{Security, Shape};
 use vesica_protocols::{self as protocols, Learns, Role, Sizes};
 
 use super::agreed::Agreed;
 use super::error::SessionError;
 use super::kind::{PART, RUN, TAKEN_UP};
+use super::signing::{self, Signer, Signing, Told};
 use crate::words::auto;
 use crate::words::base_ots::BaseOts;
 use crate::words::memory_use::side::{CostsOfParts, run_costs, seconds_of_part};
@@ -30,15 +33,15 @@ pub fn agree(
     mine: &Terms,
     wanted: Wanted<'_>,
     items: usize,
-    my_key: Option<&PublicKey>,
+    identity: Option<&Identity>,
 ) -> Result<Agreed, SessionError> {
     // A channel keeps its error, so the next call reports it.
     let _ = channel.send(&greeting(mine));
-    agree_greeted(channel, mine, wanted, items, my_key)
+    agree_greeted(channel, mine, wanted, items, identity)
 }
 
 /// Compares terms and sizes with the partner, over a channel that has sent the [`greeting`]. `items` is the size of my
-/// set, padded; `my_key` is absent without TLS.
+/// set, padded; `identity` is who this side is, absent without TLS.
 ///
 /// For all of this together the partner has as long as it may be silent, even if it sends heartbeats.
 pub fn agree_greeted(
@@ -46,9 +49,10 @@ pub fn agree_greeted(
     mine: &Terms,
     wanted: Wanted<'_>,
     items: usize,
-    my_key: Option<&PublicKey>,
+    identity: Option<&Identity>,
 ) -> Result<Agreed, SessionError> {
-    agree_on_demand(channel, mine, wanted, (items, &|_, _, _| PartsWanted::ONE), my_key)
+    let signer = identity.map(|identity| Signer { identity, started: signing::now() });
+    agree_on_demand(channel, mine, wanted, (items, &|_, _, _| PartsWanted::ONE), signer)
 }
 
 /// How many parts this side wants for sets of these sizes, if a run can have several parts. The second argument tells what
@@ -62,11 +66,11 @@ pub(crate) fn agree_on_demand(
     mine: &Terms,
     wanted: Wanted<'_>,
     (items, demand): (usize, Demand<'_>),
-    my_key: Option<&PublicKey>,
+    signer: Option<Signer<'_>>,
 ) -> Result<Agreed, SessionError> {
     // Terms and sizes take no computing. Without a limit, a partner could hold this side with heartbeats or single bytes.
     channel.expect_prompt();
-    let agreed = compare(channel, mine, wanted, (items, demand), my_key);
+    let agreed = compare(channel, mine, wanted, (items, demand), signer);
     let refused = |error| match error {
         SessionError::Channel(ChannelError::PeerFinished) => SessionError::RefusedTerms,
         error => error,
@@ -92,7 +96,7 @@ fn compare(
     mine: &Terms,
     wanted: Wanted<'_>,
     (items, demand): (usize, Demand<'_>),
-    my_key: Option<&PublicKey>,
+    signer: Option<Signer<'_>>,
 ) -> Result<Agreed, SessionError> {
     let my_bytes = mine.encode();
     let their_bytes = recv_terms(channel)?;
@@ -106,7 +110,9 @@ fn compare(
     let (asked, wanted) = (mine.choice(&theirs), Wanted { allow_insecure, ..wanted });
     auto::choose(&asked, wanted, None)?;
     let role = mine.role();
-    let their_items = exchange_sizes(channel, mine, &theirs, items)?;
+    let partner = channel.peer_key().copied();
+    let (their_items, told) =
+        exchange_sizes(channel, mine, &theirs, items, signer.filter(|_| partner.is_some()))?;
     let sizes = match role {
         Role::Receiver => Sizes { receiver: items, sender: their_items },
         Role::Sender => Sizes { receiver: their_items, sender: items },
@@ -135,11 +141,31 @@ fn compare(
         Security::SemiHonest => u32::MAX,
     };
     let reason = mine.reason(&theirs).unwrap_or(reason);
+    let my_key = signer.map(|signer| signer.identity.public_key());
     let sid = session_id(channel, role, my_key, &my_bytes, &their_bytes);
     let shape = Shape { sizes: played, parameters, learns, matches: 0, kept_base_ots: false };
     let needed = protocol.kept_base_ots(&shape);
     let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
-    Ok(Agreed { protocol, parameters, reason, sizes, parts, for_cores, learns, base_ots, repeats, role, sid })
+    let signing = None;
+    let agreed = Agreed {
+        protocol,
+        parameters,
+        reason,
+        sizes,
+        parts,
+        for_cores,
+        learns,
+        base_ots,
+        repeats,
+        role,
+        sid,
+        signing,
+    };
+    let signing = signer.zip(partner).zip(told).map(|((signer, partner), told)| {
+        let me = (signer.identity, Told::at(signer.started));
+        Signing::of(&agreed, mine.in_common(&theirs), me, (&partner, told))
+    });
+    Ok(Agreed { signing: signing.map(Arc::new), ..agreed })
 }
 
 /// Both sides with the parts that they want.
@@ -197,16 +223,20 @@ fn exchange_parts(channel: &mut Connection, mine: PartsWanted) -> Result<PartsWa
     Ok(PartsWanted { needed: theirs()?, for_cores: theirs()? })
 }
 
-/// Exchanges the sizes. Both sides compare both sizes with both sides' limits.
+/// Exchanges the sizes and, where there are keys, what each side tells of itself. Both sides compare both sizes with both
+/// sides' limits.
 fn exchange_sizes(
     channel: &mut Connection,
     mine: &Terms,
     theirs: &Terms,
     items: usize,
-) -> Result<usize, SessionError> {
+    signer: Option<Signer<'_>>,
+) -> Result<(usize, Option<Told>), SessionError> {
     channel.send(&(items as u64).to_le_bytes())?;
+    signer.map_or(Ok(()), |signer| channel.send(&Told::at(signer.started).encode()))?;
     let mut size = [0; 8];
     channel.recv_exact(&mut size)?;
+    let told = signer.map(|_| Told::recv(channel)).transpose()?;
     let their_items = u64::from_le_bytes(size);
     let whose = |role| match role {
         Role::Receiver => "receiver's",
@@ -222,7 +252,7 @@ fn exchange_sizes(
     };
     within(whose(theirs.role()), their_items, "this side", mine)?;
     within(whose(mine.role()), items as u64, "the partner", theirs)?;
-    Ok(their_items as usize)
+    Ok((their_items as usize, told))
 }
 
 fn session_id(

@@ -1,5 +1,7 @@
 //! What both sides agreed on, and the protocol under it.
 
+use std::sync::Arc;
+
 use rand_core::CryptoRng;
 use vesica_channel::{Channel, ChannelError};
 use vesica_crypto::device::Device;
@@ -8,16 +10,18 @@ use vesica_net::Connection;
 use vesica_ot::base::cache::BaseOtCache;
 use vesica_protocols::registry::{Entry, Shape};
 use vesica_protocols::{
-    self as protocols, Attached, Ctx, Learns, Parameters, Pending, Progress, Role, Run, Sizes,
+    self as protocols, Attached, Ctx, Learns, MaskWidth, Parameters, Pending, Progress, Role, Run, Sizes,
 };
 
 use crate::session::error::{SessionError, partner_gone};
+use crate::session::signing::Signing;
 use crate::words::auto;
 use crate::words::base_ots::BaseOts;
 use crate::words::match_numbers;
 use crate::words::memory::Budget;
 use crate::words::memory_use::side::RunCosts;
 use crate::words::parts::{self, Parts, questions};
+use crate::words::receipt::Scalar;
 
 /// What computes a party's part of a protocol.
 #[derive(Clone)]
@@ -59,6 +63,8 @@ pub struct Agreed {
     pub(super) repeats: u32,
     pub(super) role: Role,
     pub(super) sid: [u8; 32],
+    /// What both sides sign when it has ended, where their keys are known.
+    pub(super) signing: Option<Arc<Signing>>,
 }
 
 impl Agreed {
@@ -75,7 +81,20 @@ impl Agreed {
         // A task counts nothing. Its driver does.
         let repeats = u32::MAX;
         let for_cores = false;
-        Agreed { protocol, parameters, reason, sizes, parts, for_cores, learns, base_ots, repeats, role, sid }
+        Agreed {
+            protocol,
+            parameters,
+            reason,
+            sizes,
+            parts,
+            for_cores,
+            learns,
+            base_ots,
+            repeats,
+            role,
+            sid,
+            signing: None,
+        }
     }
 
     /// How many attempts beyond the first of each part the run may have, if so many parts are played at once.
@@ -110,9 +129,25 @@ impl Agreed {
         &self.sid
     }
 
-    /// What an attempt at a part agrees on, under an id of its own.
+    /// What an attempt at a part agrees on, under an id of its own. Nobody signs it: the run is signed as a whole.
     pub(crate) fn attempt(&self, sid: [u8; 32]) -> Self {
-        Agreed { sizes: self.played(), parts: Parts::ONE, sid, ..*self }
+        Agreed { sizes: self.played(), parts: Parts::ONE, sid, signing: None, ..*self }
+    }
+
+    /// The parameters that both sides have to have alike.
+    pub(crate) fn stated_parameters(&self) -> Vec<(&'static str, Scalar)> {
+        let Parameters { level, sigma, variant, paper, audit_max, .. } = self.parameters;
+        let number = |number: u32| Scalar::Number(number.into());
+        let mask_bits = MaskWidth::for_run(self.played(), &self.parameters).ok();
+        let all = [
+            ("mask_bits", mask_bits.map(|width| number(width.bits()))),
+            ("level", Some(number(level))),
+            ("sigma", sigma.map(number)),
+            ("variant", variant.map(|variant| Scalar::Name(variant.name.to_owned()))),
+            ("paper_parameters", paper.then_some(Scalar::Flag(true))),
+            ("audit_max", audit_max.map(Scalar::Number)),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
     /// What the costs of the run depend on, or of each part.

@@ -1,4 +1,4 @@
-//! After the protocol: digests and DONE.
+//! After the protocol: digests, signatures and DONE.
 
 use vesica_channel::codec::{Reader, Writer};
 use vesica_net::Connection;
@@ -6,35 +6,41 @@ use vesica_protocols::{self as protocols, Learns, Outcome, Participant, Pending}
 
 use super::agreed::Agreed;
 use super::error::{SessionError, partner_gone};
+use super::signing::Signing;
+use crate::words::receipt::Receipt;
+
+/// What a confirmed run has.
+pub struct Confirmation<'a> {
+    /// My result, where I learn it.
+    pub pending: Option<Pending<'a>>,
+    /// What both sides have signed, where they have keys.
+    pub receipt: Option<Receipt>,
+    /// The count that was compared: 2^64-1 unless both learn it.
+    pub(crate) count: u64,
+}
 
 impl Agreed {
-    /// Exchanges digests, the count if both learn it, and DONE. If only the receiver learns the matches, it looks for them
-    /// afterwards: from the time of DONE a sender could otherwise tell how many matches and rows there are. `confirming` is
-    /// called when what was found is known, if it has to be, and the exchange begins.
+    /// Exchanges digests, the count if both learn it, signatures if the sides have keys, and DONE. If only the receiver learns
+    /// the matches, it looks for them afterwards: from the time of DONE a sender could otherwise tell how many matches and
+    /// rows there are. `confirming` is called when what was found is known, if it has to be, and the exchange begins.
     pub fn confirm<'a>(
         &self,
         pending: Option<Pending<'a>>,
         channel: &mut Connection,
         confirming: &dyn Fn(),
-    ) -> Result<Option<Pending<'a>>, SessionError> {
-        self.confirm_counted(pending, channel, confirming).map(|(pending, _)| pending)
-    }
-
-    /// Confirms, and gives the count that was compared: 2^64-1 unless both learn it.
-    pub(crate) fn confirm_counted<'a>(
-        &self,
-        pending: Option<Pending<'a>>,
-        channel: &mut Connection,
-        confirming: &dyn Fn(),
-    ) -> Result<(Option<Pending<'a>>, u64), SessionError> {
+    ) -> Result<Confirmation<'a>, SessionError> {
+        let exchange = |count, channel: &mut Connection| {
+            exchange_digests(count, self.signing.as_deref(), channel, confirming)
+        };
         if self.learns == Learns::Receiver {
-            exchange_digests(u64::MAX, channel, confirming)?;
-            return Ok((pending, u64::MAX));
+            let receipt = exchange(u64::MAX, channel)?;
+            return Ok(Confirmation { pending, receipt, count: u64::MAX });
         }
         let found = match pending.map(Pending::finish).transpose() {
             Err(refused) if refused.is_agreed_refusal() => {
-                exchange_digests(u64::MAX, channel, confirming)?;
-                return Ok((Some(Pending::new(|| Err(refused))), u64::MAX));
+                let receipt = exchange(u64::MAX, channel)?;
+                let pending = Some(Pending::new(|| Err(refused)));
+                return Ok(Confirmation { pending, receipt, count: u64::MAX });
             }
             found => found.inspect_err(|_| channel.abort())?,
         };
@@ -45,8 +51,13 @@ impl Agreed {
             Some(Outcome::Count(count)) => count.cast_unsigned(),
             Some(Outcome::AtLeast(_) | Outcome::Sums(_)) | None => u64::MAX,
         };
-        exchange_digests(count, channel, confirming)?;
-        Ok((found.map(Pending::found), count))
+        let receipt = exchange(count, channel)?;
+        Ok(Confirmation { pending: found.map(Pending::found), receipt, count })
+    }
+
+    /// What both sides sign, if they do.
+    pub(crate) fn signing(&self) -> Option<&Signing> {
+        self.signing.as_deref()
     }
 }
 
@@ -56,7 +67,8 @@ pub fn confirm_helper(
     partner: &mut Connection,
     confirming: &dyn Fn(),
 ) -> Result<(), SessionError> {
-    exchange_digests(u64::MAX, helper, confirming).map_err(|error| {
+    let exchanged = exchange_digests(u64::MAX, None, helper, confirming);
+    exchanged.map(drop).map_err(|error| {
         let gone = match &error {
             SessionError::Channel(error) => {
                 partner_gone(&protocols::Error::from(error.clone()).with(Participant::Helper), partner)
@@ -68,16 +80,25 @@ pub fn confirm_helper(
     })
 }
 
-/// Exchanges digests, a count and DONE.
+/// Exchanges digests, a count, what is signed if there is something, and DONE. Each side signs the statement with the digests
+/// that it saw, so a signature that holds here is one of what both saw.
+///
+/// `digest of what I sent (32) · of what I received (32) · u64 count · signature (64), where there is one`
 pub(crate) fn exchange_digests(
     count: u64,
+    signing: Option<&Signing>,
     channel: &mut Connection,
     confirming: &dyn Fn(),
-) -> Result<(), SessionError> {
+) -> Result<Option<Receipt>, SessionError> {
     confirming();
     let digests = channel.digests();
+    let signed =
+        signing.map(|signing| signing.sign(&digests)).transpose().inspect_err(|_| channel.abort())?;
     let mut mine = Writer::new();
     mine.fixed(&digests.sent).fixed(&digests.received).u64(count);
+    if let Some(signed) = &signed {
+        mine.fixed(signed.signature());
+    }
     let theirs = channel.finish(mine.as_slice())?;
     let decode = |cause| SessionError::Decode { what: "a confirmation", cause };
     let mut reader = Reader::new(&theirs);
@@ -90,5 +111,10 @@ pub(crate) fn exchange_digests(
     if their_count != count {
         return Err(SessionError::Unconfirmed("the counts of matches"));
     }
-    reader.finish().map_err(decode)
+    let receipt = match signed {
+        Some(signed) => Some(signed.countersigned(&reader.array().map_err(decode)?)?),
+        None => None,
+    };
+    reader.finish().map_err(decode)?;
+    Ok(receipt)
 }

@@ -2,7 +2,7 @@
 
 use rand_core::CryptoRng;
 use vesica_encode::items::Items;
-use vesica_net::{Connection, PublicKey};
+use vesica_net::{Connection, Identity};
 use vesica_ot::base::cache::BaseOtCache;
 use vesica_protocols::{Outcome, Pending, Sizes};
 
@@ -14,6 +14,7 @@ use crate::session::helper_link::HelperLink;
 use crate::session::links::Links;
 use crate::session::met::Met;
 use crate::session::reporter::Reporter;
+use crate::session::signing::Signer;
 use crate::words::error::{Error, RunPhase};
 use crate::words::memory_use::side::{CostsOfParts, KeysAt, SideMemory};
 use crate::words::parts::{Parts, PartsWanted};
@@ -25,7 +26,8 @@ use crate::words::terms::Terms;
 pub(crate) struct LocalOffer<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) terms: &'a Terms,
-    pub(crate) my_key: Option<PublicKey>,
+    /// Who this side is, if it has a key.
+    pub(crate) identity: Option<&'a Identity>,
     /// The size of its set, padded.
     pub(crate) items: usize,
     pub(crate) memory: SideMemory,
@@ -96,7 +98,8 @@ impl<'r> Conversation<'r, AgreedOn> {
             local.parts(links.as_deref(), sizes, costs, seconds)
         };
         let (wanted, size) = (local.settings.wanted(), (local.items, &demand as _));
-        let agreed = agree_on_demand(&mut channel, local.terms, wanted, size, local.my_key.as_ref());
+        let signer = local.identity.map(|identity| Signer { identity, started: reporter.started });
+        let agreed = agree_on_demand(&mut channel, local.terms, wanted, size, signer);
         reporter.transcript(&channel);
         let failed = |error: SessionError| Error::session(RunPhase::Agree, &error);
         let agreed = agreed.map_err(failed)?;
@@ -155,9 +158,9 @@ impl<'r, 'i> Conversation<'r, Played<'i>> {
             confirm_helper(&mut helper, &mut channel, confirming)
         });
         let confirmed = helped.and_then(|()| agreed.confirm(pending, &mut channel, confirming));
-        let pending = confirmed.map_err(|error| Error::session(reporter.current(), &error))?;
-        reporter.confirmed();
-        Ok(Confirmed { pending, reporter })
+        let confirmed = confirmed.map_err(|error| Error::session(reporter.current(), &error))?;
+        reporter.confirmed(confirmed.receipt);
+        Ok(Confirmed { pending: confirmed.pending, reporter })
     }
 }
 
@@ -205,7 +208,7 @@ mod tests {
         let terms = Terms::new(Role::Receiver, &settings, &["raw".to_owned()]);
         let (keys, result) = (KeysAt::Memory, ResultKind::Rows);
         let memory = SideMemory { keys, role: Role::Receiver, rows: 1 << 20, result, budget: None };
-        let offer = LocalOffer { settings: &settings, terms: &terms, my_key: None, items: 1 << 20, memory };
+        let offer = LocalOffer { settings: &settings, terms: &terms, identity: None, items: 1 << 20, memory };
         let sizes = Sizes { receiver: 1 << 20, sender: 1 << 20 };
         let part = PartCosts { items: 1 << 20, protocol: 0 };
         let costs = |parts| Some(RunCosts { parts, whole: 0, part });

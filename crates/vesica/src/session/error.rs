@@ -91,6 +91,9 @@ pub enum SessionError {
     /// The two sides did not see the same run.
     #[error("the two sides did not see the same run: {0} differ")]
     Unconfirmed(&'static str),
+    /// This side could not sign what both saw.
+    #[error("this side could not sign the run: {0}")]
+    Unsigned(String),
 }
 
 impl SessionError {

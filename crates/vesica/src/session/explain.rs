@@ -242,6 +242,7 @@ impl Error {
                 (Side::Partner, Kind::Partner, "{start both sides again}; {nothing was written here}")
             }
             SessionError::Decode { .. } => (Side::Partner, Kind::Protocol, ASK_THE_PARTNER),
+            SessionError::Unsigned(_) => (Side::Ours, Kind::Internal, REPORT_A_BUG),
             SessionError::Unconfirmed(_) => (
                 Side::Both,
                 Kind::Protocol,

@@ -360,8 +360,8 @@ impl Assisted {
         let mut confirmed = Ok(());
         for (role, party) in [Role::Receiver, Role::Sender].into_iter().zip(&mut *parties) {
             if confirmed.is_ok() {
-                let ended = exchange_digests(u64::MAX, party, confirming);
-                confirmed = ended.map_err(|error| error.with(role));
+                let ended = exchange_digests(u64::MAX, None, party, confirming);
+                confirmed = ended.map(drop).map_err(|error| error.with(role));
             } else {
                 party.abort();
             }

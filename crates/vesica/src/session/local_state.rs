@@ -2,7 +2,7 @@
 
 use rand_core::CryptoRng;
 use vesica_encode::items::Items;
-use vesica_net::PublicKey;
+use vesica_net::{Identity, PublicKey};
 use vesica_protocols::{Learns, Role};
 use vesica_table::{Address, shown_path};
 use vesica_text::text;
@@ -17,11 +17,11 @@ use crate::words::parts;
 use crate::words::settings::Settings;
 use crate::words::terms::Terms;
 
-/// What this side brings: its key, if it shows one, the file of kept base OTs, if there is one, and how it reaches the
+/// What this side brings: who it is, if it shows a key, the file of kept base OTs, if there is one, and how it reaches the
 /// helper, if the protocol has one.
 #[derive(Default)]
 pub(crate) struct LocalState {
-    pub(crate) my_key: Option<PublicKey>,
+    pub(crate) identity: Option<Identity>,
     pub(crate) cache_file: Option<CacheFile>,
     pub(crate) helper: HelperLink,
     /// The relay through which the partner is met, if it is.
@@ -31,6 +31,11 @@ pub(crate) struct LocalState {
 }
 
 impl LocalState {
+    /// The key that this side shows, if it shows one.
+    pub(crate) fn my_key(&self) -> Option<PublicKey> {
+        self.identity.as_ref().map(|identity| *identity.public_key())
+    }
+
     /// What the terms say of the base OTs.
     pub(crate) fn cache_state(&self) -> CacheState {
         self.cache_file.as_ref().map_or(CacheState::Disabled, CacheFile::state)
@@ -57,6 +62,12 @@ pub(crate) fn prepare(
     }
     check_parts(settings)?;
     check_temp_dir(settings)?;
+    if settings.receipt && local.identity.is_none() {
+        return Err(Error::usage(
+            "`[receipt]` needs two sides whose keys are known: a receipt is what both sign",
+            "leave out `[receipt]`, or meet {the partner} with `[peer]`",
+        ));
+    }
     if settings.match_id && settings.learns != Learns::Both {
         let message = "`[match-id]` numbers the matching rows of both sides, and only one side learns them";
         return Err(Error::usage(

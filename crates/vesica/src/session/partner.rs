@@ -110,8 +110,9 @@ impl Partner {
 
     /// What this side brings to a run of such security.
     pub(crate) fn local_state(&self, role: Role, security: Security) -> Result<LocalState, Error> {
-        let (my_key, cache_file) = (self.my_key(), self.cache_file(role, security)?);
-        Ok(LocalState { my_key, cache_file, helper: self.helper_link()?, via: self.relay(), card: None })
+        let identity = self.keys.as_ref().map(|(identity, _)| identity.clone());
+        let cache_file = self.cache_file(role, security)?;
+        Ok(LocalState { identity, cache_file, helper: self.helper_link()?, via: self.relay(), card: None })
     }
 
     /// The relay's address, if the partner is met there.

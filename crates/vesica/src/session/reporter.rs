@@ -9,24 +9,25 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
-use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_channel::{CancelToken, Digests, Meter, Traffic};
 use vesica_net::{Connection, NetEvent, PublicKey};
-use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role};
+use vesica_protocols::{DEFAULT_LEVEL, Participant, Phase, Progress, Role};
 use vesica_table::{Output, RowSet, RuleReport, Table, TableReport, shown_path};
 use vesica_text::{Audience, Text, text};
 
 use crate::session::Agreed;
 use crate::session::hints;
 use crate::session::progress::Course;
+use crate::session::signing;
 use crate::session::strangers::{Dropped, Strangers};
 use crate::words::base_ots::CacheState;
 use crate::words::ended::{Ended, RunResult};
 use crate::words::error::{Error, RunPhase};
 use crate::words::memory::Bytes as Amount;
 use crate::words::parts::Parts;
+use crate::words::receipt::Receipt;
 use crate::words::report::{
     self, Bytes, Event, InputReport, Keys, MatchCounts, OnEvent, PhaseLog, Report, Transcript, Versions,
 };
@@ -50,6 +51,10 @@ pub(crate) struct Reporter<'a> {
     my_key: Option<PublicKey>,
     /// For whom a listener waits.
     awaited: &'static str,
+    /// When the run began, in milliseconds since 1970.
+    pub(crate) started: u64,
+    /// Whether the report holds the receipt.
+    receipt: bool,
 }
 
 struct State {
@@ -89,6 +94,7 @@ impl<'a> Reporter<'a> {
     }
 
     fn of(role: Participant, settings: &Settings, cancel: &'a CancelToken, on_event: OnEvent<'a>) -> Self {
+        let started = signing::now();
         let report = Report {
             schema: report::SCHEMA,
             outcome: "failed",
@@ -97,7 +103,7 @@ impl<'a> Reporter<'a> {
             reason: None,
             security: settings.security.name(),
             profile: settings.profile.name(),
-            started: now(),
+            started: signing::shown_time(started),
             ended: None,
             keys: None,
             session: None,
@@ -123,8 +129,9 @@ impl<'a> Reporter<'a> {
             parts: None,
             spill: None,
             kept: None,
+            receipt: None,
             error: None,
-            versions: Versions { vesica: env!("CARGO_PKG_VERSION"), wire: vesica_net::VERSION },
+            versions: Versions { vesica: signing::PROGRAM, wire: vesica_net::VERSION },
         };
         let state = State {
             report,
@@ -150,6 +157,8 @@ impl<'a> Reporter<'a> {
             telling: Mutex::new(()),
             my_key: None,
             awaited: "the partner",
+            started,
+            receipt: settings.receipt,
         }
     }
 
@@ -387,26 +396,12 @@ impl<'a> Reporter<'a> {
         report.protocol = Some(entry.name);
         report.reason = Some(agreed.reason);
         report.terms = terms.equal().iter().cloned().collect();
-        if let Ok(width) = MaskWidth::for_run(agreed.played(), &parameters) {
-            report.parameters.insert("mask_bits", width.bits().into());
-        }
+        let stated = agreed.stated_parameters().into_iter();
+        report.parameters.extend(stated.map(|(name, value)| (name, value.into())));
         if let Some(tested) = agreed.max_tested_keys(0) {
             report.parameters.insert("max_tested_keys", tested.into());
         }
         report.profile = parameters.profile.name();
-        report.parameters.insert("level", parameters.level.into());
-        if let Some(sigma) = parameters.sigma {
-            report.parameters.insert("sigma", sigma.into());
-        }
-        if let Some(variant) = parameters.variant {
-            report.parameters.insert("variant", variant.name.into());
-        }
-        if parameters.paper {
-            report.parameters.insert("paper_parameters", true.into());
-        }
-        if let Some(most) = parameters.audit_max {
-            report.parameters.insert("audit_max", most.into());
-        }
         if let Some(caveat) = parameters.caveat() {
             report.parameters.insert("caveat", caveat.into());
         }
@@ -468,9 +463,11 @@ impl<'a> Reporter<'a> {
         self.notice("the kept base OTs were removed, since the run failed; the next run makes new ones");
     }
 
-    /// Both sides have confirmed the run.
-    pub(crate) fn confirmed(&self) {
-        self.state().report.confirmed = true;
+    /// Both sides have confirmed the run, and signed the receipt where they have keys.
+    pub(crate) fn confirmed(&self, receipt: Option<Receipt>) {
+        let report = &mut self.state().report;
+        report.confirmed = true;
+        report.receipt = receipt.filter(|_| self.receipt);
     }
 
     /// Whether both sides have confirmed the run.
@@ -516,7 +513,7 @@ impl<'a> Reporter<'a> {
             let mut report = state.report.clone();
             report.outcome = if result.is_ok() { "done" } else { "failed" };
             report.error = result.as_ref().err().cloned();
-            report.ended = Some(now());
+            report.ended = Some(signing::shown_time(signing::now()));
             report.bytes = traffic.into();
             report.phases = state.phases.finish(traffic);
             report.peak_rss = resources::peak_rss();
@@ -536,11 +533,6 @@ fn transcript_of(channel: &Connection) -> Transcript {
     let Digests { sent, received } = channel.digests();
     let [sent, received] = [sent, received].map(|digest| blake3::Hash::from_bytes(digest).to_hex());
     Transcript { sent: sent.to_string(), received: received.to_string() }
-}
-
-/// The time by this machine's clock: UTC, as RFC 3339 writes it, to the millisecond.
-fn now() -> String {
-    DateTime::<Utc>::from(SystemTime::now()).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// What went over two connections.

@@ -8,6 +8,7 @@ use vesica_channel::Traffic;
 use vesica_text::{Text, Voice};
 
 use crate::words::error::{Error, RunPhase, shell};
+use crate::words::receipt::Receipt;
 use crate::words::resources;
 use crate::words::results::ResultReport;
 
@@ -89,6 +90,9 @@ pub struct Report {
     /// The kept set that was published or asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptReport>,
+    /// What both sides have signed, if the settings ask for it and the run was confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Receipt>,
     /// Why it failed, if it did.
     pub error: Option<Error>,
     /// Versions of program and wire.
@@ -276,6 +280,8 @@ impl From<Traffic> for Bytes {
 pub struct PhaseReport {
     /// Its name.
     pub name: &'static str,
+    /// What happens in it.
+    pub words: &'static str,
     /// Wall time in seconds.
     pub wall_s: f64,
     /// CPU time in seconds.
@@ -463,11 +469,11 @@ impl PhaseLog {
 
     /// Adds what was done since the last mark to its entry.
     fn book(&mut self, traffic: Traffic) {
-        let (now, name) = (Mark::now(traffic), self.attributed.name());
+        let (now, (name, words)) = (Mark::now(traffic), self.attributed.told());
         let known = self.finished[self.first..].iter().position(|entry| entry.name == name);
         let index = known.map_or(self.finished.len(), |index| self.first + index);
         if known.is_none() {
-            self.finished.push(PhaseReport { name, wall_s: 0.0, cpu_s: 0.0, sent: 0, received: 0 });
+            self.finished.push(PhaseReport { name, words, wall_s: 0.0, cpu_s: 0.0, sent: 0, received: 0 });
         }
         let (entry, since) = (&mut self.finished[index], self.since);
         entry.wall_s += (now.wall - since.wall).as_secs_f64();

@@ -242,6 +242,8 @@ pub struct Settings {
     pub allow_insecure: bool,
     /// Local: whether the report holds the digest of the input, which takes a pass over a file.
     pub digest_input: bool,
+    /// Local: whether the report holds the receipt that both sides sign ([`crate::receipt`]), which needs keys on both sides.
+    pub receipt: bool,
 }
 
 impl Default for Settings {
@@ -272,6 +274,7 @@ impl Default for Settings {
             pad_to: None,
             allow_insecure: false,
             digest_input: false,
+            receipt: false,
         }
     }
 }

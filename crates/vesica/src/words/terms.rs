@@ -11,6 +11,8 @@
 //! Wire form, little-endian: u8 role (1: sender) · u8 allow-insecure · u64 least peer rows · u64 most peer rows
 //! · u32 most parts · protocol · u32 count of further fields · the fields as name and value · base OTs; a text is u32 length and printable ASCII.
 
+use std::collections::BTreeMap;
+
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_protocols::Role;
 use vesica_text::{Text, text};
@@ -249,6 +251,12 @@ impl Terms {
             differ(name, ABSENT, theirs);
         }
         differences
+    }
+
+    /// The fields that both sides have alike. The table of `auto` is not among them where it differs, and does not matter.
+    pub(crate) fn in_common(&self, theirs: &Terms) -> BTreeMap<String, String> {
+        let alike = |(name, value): &&(String, String)| theirs.field(name) == Some(value);
+        self.equal.iter().filter(alike).cloned().collect()
     }
 
     /// The choice of both sides, if they do not differ.

@@ -47,7 +47,7 @@ fn converse(
     }
     let rng = &mut StdRng::seed_from_u64(role as u64);
     let matches = agreed.run(items, &mut channel, 1, &NoProgress, None, rng)?;
-    Ok(agreed.confirm(matches, &mut channel, &|| ())?.map(Pending::matches).transpose()?)
+    Ok(agreed.confirm(matches, &mut channel, &|| ())?.pending.map(Pending::matches).transpose()?)
 }
 
 type Ends = [Result<Option<Matches>, SessionError>; 2];

@@ -77,11 +77,11 @@ fn receiver<'a>(
         let (items, rng) = (&sets.receiver, &mut StdRng::seed_from_u64(1));
         let agreed = agree(settings, Role::Receiver, items, &mut here);
         let found = agreed.run(items, &mut here, 1, seen, None, rng)?;
-        let pending = match mine {
+        let confirmed = match mine {
             Some(mine) => agreed.confirm(Some(mine), &mut here, &|| seen.confirming())?,
             None => agreed.confirm(found, &mut here, &|| seen.confirming())?,
         };
-        Ok(pending.map(Pending::matches).transpose()?)
+        Ok(confirmed.pending.map(Pending::matches).transpose()?)
     })
 }
 

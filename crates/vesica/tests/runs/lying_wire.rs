@@ -25,7 +25,7 @@ fn converse(role: Role, items: &Items, mut channel: Connection) -> Result<Matche
     let agreed = session::agree(&mut channel, &terms, settings.wanted(), items.len(), None)?;
     let rng = &mut StdRng::seed_from_u64(role as u64);
     let pending = agreed.run(items, &mut channel, 1, &NoProgress, None, rng)?;
-    Ok(agreed.confirm(pending, &mut channel, &|| ())?.unwrap().matches()?)
+    Ok(agreed.confirm(pending, &mut channel, &|| ())?.pending.unwrap().matches()?)
 }
 
 type Ends = [Result<Matches, SessionError>; 2];

@@ -12,19 +12,21 @@ use vesica_crypto::prg::Prg;
 use vesica_encode::items::Items;
 use vesica_kept::Chain;
 use vesica_net::{Connection, Options};
-use vesica_protocols::Progress as _;
 use vesica_protocols::public_key::voprf::{Blinded, Client, Evaluation, Output, PROOF};
+use vesica_protocols::{Progress as _, Role};
 use vesica_text::text;
 
 use super::wire::{
     ANSWERED, OVER_BUDGET, ReceiverHello, SERVER_HELLO, ServerHello, TOO_MANY, Want, recv_elements, recv_u32,
     recv_u64,
 };
-use super::{BATCH, public_key};
-use crate::session::SessionError;
+use super::{BATCH, PROTOCOL, public_key};
 use crate::session::partner::Partner;
 use crate::session::reporter::Reporter;
+use crate::session::signing::{Signing, Told};
+use crate::session::{SessionError, exchange_digests};
 use crate::words::error::{Error, Kind, RunPhase, Side};
+use crate::words::receipt::Receipt;
 use crate::words::settings::Settings;
 
 /// Between a connection that broke and the next one.
@@ -56,20 +58,33 @@ pub(super) fn ask(
     while query.left() > 0 {
         let before = query.left();
         let hello = ReceiverHello { want, digest: *chain.digest(), keys: query.left() as u32 };
-        let asked = meet(partner, &hello, settings, reporter, rng).and_then(|(mut channel, server)| {
+        let asked = meet(partner, &hello, settings, reporter, rng).and_then(|met| {
+            let Met { mut channel, server, signing } = met;
             check(&server, chain, items.len())?;
             if let Want::Query = want {
                 tell(&server, chain, reporter);
             }
             reporter.enter(RunPhase::Lookup, items.len() as u64);
             reporter.advance((items.len() - before) as u64);
-            query.run(&mut channel, reporter, rng)
+            query.run(&mut channel, reporter, rng)?;
+            // All answers are here. How the server ends matters to a receipt alone.
+            let signing = signing.map(|signing| signing.asked(before as u64));
+            match end(&mut channel, signing.as_ref()) {
+                Ok(receipt) => receipt.into_iter().for_each(|receipt| reporter.signed(receipt, &channel)),
+                Err(error) if settings.receipt => return Err(Error::session(RunPhase::Confirm, &error)),
+                Err(_) => {}
+            }
+            Ok(())
         });
         if query.left() < before {
             progress = Instant::now();
         }
         match asked {
-            Err(error) if error.kind == Kind::Partner && progress.elapsed() < settings.timeout => {
+            Err(error)
+                if query.left() > 0
+                    && error.kind == Kind::Partner
+                    && progress.elapsed() < settings.timeout =>
+            {
                 reporter.notice("the connection broke; asking again for what was not answered");
                 thread::sleep(PAUSE);
             }
@@ -80,18 +95,35 @@ pub(super) fn ask(
     Ok(query.outputs)
 }
 
-/// The sender, met, and what it says of itself.
+/// The sender, met.
+pub(super) struct Met {
+    pub(super) channel: Connection,
+    /// What it says of itself.
+    pub(super) server: ServerHello,
+    /// What both sign at the end, where they have keys.
+    signing: Option<Signing>,
+}
+
+/// Ends the conversation, after the last batch.
+fn end(channel: &mut Connection, signing: Option<&Signing>) -> Result<Option<Receipt>, SessionError> {
+    channel.send(&0u32.to_le_bytes())?;
+    channel.flush()?;
+    exchange_digests(u64::MAX, signing, channel, &|| ())
+}
+
+/// Meets the sender.
 pub(super) fn meet(
     partner: &Partner,
     hello: &ReceiverHello,
     settings: &Settings,
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
-) -> Result<(Connection, ServerHello), Error> {
+) -> Result<Met, Error> {
     reporter.enter(RunPhase::Connect, 0);
     let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
-    let mut channel =
-        partner.meet(&hello.encode(), &options, rng, &mut |event| reporter.net_event(&event))?;
+    let mine = Told::at(reporter.started);
+    let first = [hello.encode(), mine.encode()].concat();
+    let mut channel = partner.meet(&first, &options, rng, &mut |event| reporter.net_event(&event))?;
     reporter.connected(&channel);
     channel.expect_prompt();
     let mut bytes = [0; SERVER_HELLO];
@@ -103,7 +135,13 @@ pub(super) fn meet(
         message: "the partner does not serve a set".into(),
         remedy: "ask {the partner} for the address of its `vesica serve`, and for its version".into(),
     })?;
-    Ok((channel, server))
+    let theirs = Told::recv(&mut channel).map_err(|error| Error::session(RunPhase::Agree, &error))?;
+    let set = server.set_name(&hello.digest);
+    let signing = partner.keys.as_ref().map(|(identity, sender)| {
+        let (mine, theirs) = ((identity, mine), (sender, theirs));
+        Signing::of_look_up(&channel, Role::Receiver, PROTOCOL, set, mine, theirs)
+    });
+    Ok(Met { channel, server, signing })
 }
 
 /// Refuses a server of another key, and a query that it would not answer.
@@ -205,8 +243,6 @@ impl Query<'_> {
             }
             let answered = self.waiting.len().min(self.threads);
             if answered == 0 {
-                // All answers are here; how the server ends does not matter.
-                let _ = channel.send(&0u32.to_le_bytes()).and_then(|()| channel.finish(&[]));
                 return Ok(());
             }
             let counts: Vec<usize> =
@@ -346,7 +382,6 @@ mod tests {
     use vesica_channel::CancelToken;
     use vesica_encode::items::Width;
     use vesica_net::memory;
-    use vesica_protocols::Role;
     use vesica_protocols::public_key::voprf::SecretKey;
 
     use super::*;
@@ -396,7 +431,7 @@ mod tests {
                 let left = query.left();
                 let asked = thread::scope(|scope| {
                     scope.spawn(|| serve(there, &key, most));
-                    query.run(&mut here, &reporter, rng)
+                    query.run(&mut here, &reporter, rng).map(|()| drop(end(&mut here, None)))
                 });
                 assert_eq!(asked.is_ok(), most == usize::MAX, "{threads} threads, {most} answers");
                 assert!(query.left() <= left && (asked.is_ok() || query.left() > 0));

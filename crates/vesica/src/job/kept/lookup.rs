@@ -18,7 +18,7 @@ use super::ask::{self, ask};
 use super::post::{Posted, state_of};
 use super::wire::{ReceiverHello, Want, recv_u64};
 use super::{open_chain, public_key, report_of};
-use crate::job::post_box::PostBox;
+use crate::job::post_box::{PostBox, check_records};
 use crate::job::{self, OnEvent, Set};
 use crate::session::card::Opening;
 use crate::session::partner::Partner;
@@ -84,6 +84,9 @@ impl LookupJob {
         rng: &mut dyn CryptoRng,
     ) -> Result<RunResult, Error> {
         let key = sender.key()?;
+        if let Sender::Post { .. } = sender {
+            check_records(settings)?;
+        }
         self.table.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
         let LookupJob { table, set, fetch, .. } = self;
         let file = job::output_of(&table, true)?;
@@ -294,7 +297,7 @@ fn fetch_into(
         .any(|file| file.is_ok_and(|file| file.path().extension().is_some_and(|ending| ending == "vset")));
     let digest = if has_files { *open_chain(set, sender)?.digest() } else { [0; 32] };
     let hello = ReceiverHello { want: Want::Files, digest, keys: 0 };
-    let (mut channel, server) = ask::meet(partner, &hello, settings, reporter, rng)?;
+    let ask::Met { mut channel, server, .. } = ask::meet(partner, &hello, settings, reporter, rng)?;
     if server.digest == digest {
         return Ok(());
     }

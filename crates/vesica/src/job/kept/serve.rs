@@ -15,8 +15,8 @@ use rand_core::CryptoRng;
 use vesica_channel::{CancelToken, Channel, ChannelError};
 use vesica_kept::{Chain, Charge, Ledger};
 use vesica_net::{Address, Connection, Identity, NetEvent, Options, PublicKey, serve_peers};
-use vesica_protocols::Error as ProtocolError;
 use vesica_protocols::public_key::voprf::SecretKey;
+use vesica_protocols::{Error as ProtocolError, Role};
 
 mod by_post;
 mod notice;
@@ -27,11 +27,13 @@ use super::wire::{
     ANSWERED, FAILED, OVER_BUDGET, RECEIVER_HELLO, ReceiverHello, SERVER, ServerHello, TOO_MANY, Want,
     recv_elements, recv_u32, refuse,
 };
-use super::{BATCH, open_chain, secret};
+use super::{BATCH, PROTOCOL, open_chain, secret};
 use crate::job::post_box::PostBox;
 use crate::job::queue::Queue;
 use crate::job::relay::allowed;
+use crate::session::exchange_digests;
 use crate::session::partner::Partner;
+use crate::session::signing::{self, Signing, Told};
 use crate::session::strangers::{Dropped, Strangers};
 use crate::words::error::{Error, RunPhase, caught};
 use crate::words::randomness::randomness;
@@ -289,18 +291,17 @@ impl<'a> Hall<'a> {
         loaded.chain.clone()
     }
 
-    fn hello(&self) -> Vec<u8> {
+    fn hello(&self) -> ServerHello {
         let chain = self.chain();
         let epoch = &chain.head().epoch;
-        let hello = ServerHello {
+        ServerHello {
             public_key: epoch.public_key,
             key_number: epoch.key_number,
             epoch: epoch.number,
             digest: *chain.digest(),
             most_keys: epoch.most_keys_a_query,
             most_a_day: self.job.most_a_day.unwrap_or(0),
-        };
-        hello.encode()
+        }
     }
 
     fn options(&self) -> Options {
@@ -392,7 +393,9 @@ impl<'a> Hall<'a> {
 
     fn attend(&self, receiver: PublicKey, mut channel: Connection) -> Result<(), Ended> {
         channel.expect_within(Some(self.job.settings.timeout));
-        channel.send(&self.hello())?;
+        let (server, mine) = (self.hello(), Told::at(signing::now()));
+        channel.send(&server.encode())?;
+        channel.send(&mine.encode())?;
         channel.flush()?;
         let mut hello = [0; RECEIVER_HELLO];
         channel.recv_exact(&mut hello)?;
@@ -400,6 +403,7 @@ impl<'a> Hall<'a> {
             channel.abort();
             return Err(Ended::Refused("it is no look-up, or of another version"));
         };
+        let theirs = Told::recv(&mut channel).map_err(|_| Ended::Broken)?;
         match hello.want {
             Want::Files => self.hand_out(receiver, &hello, &mut channel),
             Want::Query | Want::Rest => {
@@ -407,15 +411,23 @@ impl<'a> Hall<'a> {
                 let answered = self.answer(receiver, &hello, &mut channel, &mut counts);
                 let [keys, again] = counts;
                 let seconds = began.elapsed().as_secs_f64();
+                let receipt = answered.is_ok().then(|| {
+                    let (mine, theirs) = ((&self.job.identity, mine), (&receiver, theirs));
+                    let set = server.set_name(&hello.digest);
+                    let signing = Signing::of_look_up(&channel, Role::Sender, PROTOCOL, set, mine, theirs);
+                    // A receiver may go without it.
+                    exchange_digests(u64::MAX, Some(&signing.asked(keys)), &mut channel, &|| ()).ok()
+                });
                 if keys > 0 {
-                    self.queue.put(ServeNotice::Answered { key: receiver.short(), keys, again, seconds });
+                    let (key, receipt) = (receiver.short(), receipt.flatten().flatten().map(Box::new));
+                    self.queue.put(ServeNotice::Answered { key, keys, again, seconds, receipt });
                 }
                 answered
             }
         }
     }
 
-    /// Answers batches until the receiver ends. `counts`: keys answered, and those of them that had been charged before.
+    /// Answers batches until the receiver has no more. `counts`: keys answered, and those of them that had been charged before.
     fn answer(
         &self,
         receiver: PublicKey,
@@ -441,7 +453,6 @@ impl<'a> Hall<'a> {
         loop {
             let count = recv_u32(channel)?;
             if count == 0 {
-                let _ = channel.finish(&[]);
                 return Ok(());
             }
             asked += u64::from(count);

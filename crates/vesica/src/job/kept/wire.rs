@@ -2,20 +2,27 @@
 //!
 //! ```text
 //! both, at once      server: "vesica S" ‖ public key (32) ‖ key number (u32) ‖ epoch (u64) ‖ digest of the epoch (32)
-//!                            ‖ most keys a query (u32) ‖ most keys a day (u64; 0: any number)
+//!                            ‖ most keys a query (u32) ‖ most keys a day (u64; 0: any number) ‖ start and version
 //!                    receiver: "vesica Q" ‖ what it wants (u8) ‖ digest of its newest epoch (32) ‖ keys (u32)
+//!                            ‖ start and version
 //! fetch              ◄── files (u32), then each: length (u64) ‖ bytes
 //! query, a batch     ──► count (u32) ‖ blinded elements (32 each)
 //!                    ◄── 0 (u8) ‖ evaluated elements (32 each) ‖ proof (64), or a refusal
 //! end                ──► 0 (u32)
+//!                    ◄─► DONE: digests of what was sent and received, 2^64-1 (u64), signature (64) of the receipt
 //! refusal            ◄── reason (u8) ‖ keys left (u64) ‖ when the budget renews (u64, Unix seconds)
 //! ```
+//!
+//! Start and version are as in a run: milliseconds since 1970 (u64), length (u8), version. What is signed is of this
+//! connection alone ([`crate::receipt`]): a look-up whose connection broke has a receipt of its last one.
 //!
 //! Numbers are little-endian. A batch that was charged is answered again for nothing, so a receiver whose connection breaks
 //! sends those batches again that it has no answer to, as they were.
 
 use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_channel::{Channel, ChannelError};
+
+use crate::words::receipt::SetName;
 
 /// What a server says at its door; the rest of its hello follows.
 pub(super) const SERVER: &[u8; 8] = b"vesica S";
@@ -52,6 +59,13 @@ impl ServerHello {
         writer.fixed(&self.public_key).u32(self.key_number).u64(self.epoch);
         writer.fixed(&self.digest).u32(self.most_keys).u64(self.most_a_day);
         writer.into_vec()
+    }
+
+    /// What a receipt says of the set, if the receiver looks in the epoch with this digest.
+    pub(super) fn set_name(&self, looked_in: &[u8; 32]) -> SetName {
+        let hex = |digest: [u8; 32]| blake3::Hash::from_bytes(digest).to_hex().to_string();
+        let (digest, served) = (hex(*looked_in), hex(self.digest));
+        SetName { digest, epoch: self.epoch, served, key_number: self.key_number }
     }
 
     pub(super) fn decode(bytes: &[u8; SERVER_HELLO]) -> Option<Self> {

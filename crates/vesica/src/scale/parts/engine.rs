@@ -35,7 +35,7 @@ use vesica_channel::CancelToken;
 use vesica_crypto::device::Device;
 use vesica_encode::items::Width;
 use vesica_encode::parts::Parts;
-use vesica_net::{Address, Options, PartsAddress, PublicKey};
+use vesica_net::{Address, Identity, Options, PartsAddress};
 use vesica_protocols::{Learns, Role, Sizes};
 use vesica_table::{MatchRules, TableReport};
 use vesica_text::text;
@@ -185,7 +185,8 @@ impl EngineJob {
         check_partner(partner)?;
         self.keys.check().map_err(|error| Error::table(RunPhase::Prepare, &error))?;
         let rules = [self.keys.agreed()];
-        let pair = LocalState { my_key: partner.my_key(), via: partner.relay(), ..LocalState::default() };
+        let identity = partner.keys.as_ref().map(|(identity, _)| identity.clone());
+        let pair = LocalState { identity, via: partner.relay(), ..LocalState::default() };
         let terms = prepare(self.role, settings, &rules, &pair)?;
         check_settings(settings)?;
         let items = padded(self.counts.items as usize, settings)?;
@@ -198,7 +199,7 @@ impl EngineJob {
         let peer = partner.keys.as_ref().map(|(_, peer)| peer);
         let place = Place { to: PartsAddress::of(&partner.address, peer), secured: partner.keys.is_some() };
         let table = Driver { settings, terms: &terms, slots: self.slots, place, reporter };
-        table.converse(met, items, pair.my_key, engine, rng)
+        table.converse(met, items, pair.identity.as_ref(), engine, rng)
     }
 }
 
@@ -223,7 +224,7 @@ impl Driver<'_> {
         &self,
         met: Met,
         items: usize,
-        my_key: Option<PublicKey>,
+        identity: Option<&Identity>,
         engine: &mut dyn Engine,
         rng: &mut dyn CryptoRng,
     ) -> Result<RunResult, Error> {
@@ -236,7 +237,7 @@ impl Driver<'_> {
             result: settings.result.kind(),
             budget: settings.memory,
         };
-        let offer = LocalOffer { settings, terms, my_key, items, memory };
+        let offer = LocalOffer { settings, terms, identity, items, memory };
         let (agreed, _, mut channel, links) = Conversation::agree(met, &offer, reporter)?.release();
         let run = &mut channel;
         let player = Player::engine(self.slots);
@@ -261,8 +262,8 @@ impl Driver<'_> {
             partitioned.confirm(&ledger, run, reporter)
         });
         reporter.transcript(run.channel());
-        played.map_err(|error| Error::session(reporter.current(), &error))?;
-        reporter.confirmed();
+        let receipt = played.map_err(|error| Error::session(reporter.current(), &error))?;
+        reporter.confirmed(receipt);
         Ok(RunResult::default())
     }
 

@@ -25,7 +25,7 @@ use super::set::{Kept, PartSet, disk};
 use super::toss::Job;
 use crate::session::links::Links;
 use crate::session::reporter::Reporter;
-use crate::session::{Agreed, PART, SessionError, Workers};
+use crate::session::{Agreed, Confirmation, PART, SessionError, Workers};
 use crate::words::error::RunPhase;
 use crate::words::parts::PartsError;
 
@@ -263,8 +263,8 @@ fn run_part<'i>(
     rng: &mut dyn CryptoRng,
 ) -> Result<Played<'i>, SessionError> {
     let pending = attempt.run(items, channel, workers, progress, None, rng)?;
-    let (pending, count) =
-        attempt.confirm_counted(pending, channel, &|| progress.enter(RunPhase::Confirm))?;
+    let confirmed = attempt.confirm(pending, channel, &|| progress.enter(RunPhase::Confirm))?;
+    let Confirmation { pending, count, .. } = confirmed;
     let receipt = receipt(attempt, &channel.digests(), count);
     let matches = if attempt.learns == Learns::Both { count } else { 0 };
     Ok(Played { receipt, matches, pending })

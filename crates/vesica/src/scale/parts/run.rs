@@ -17,6 +17,7 @@ use crate::session::reporter::Reporter;
 use crate::session::{self, Agreed, SessionError};
 use crate::words::error::RunPhase;
 use crate::words::parts::PartsError;
+use crate::words::receipt::Receipt;
 
 /// Plays a round: its number and its parts.
 pub(super) type PlayRound<'d, 'r> =
@@ -97,13 +98,14 @@ impl PartitionedRun<'_> {
         Err(PartsError::Missing { missing: ledger.missing().len(), count: self.count() }.into())
     }
 
-    /// Compares root, matches and digests with the partner: DONE of the whole run.
+    /// Compares root, matches and digests with the partner, and signs: DONE of the whole run. The statement has the digests of
+    /// the connection that DONE goes over.
     pub(crate) fn confirm(
         &self,
         ledger: &Ledger<'_>,
         run: &mut RunConnection<'_>,
         reporter: &Reporter<'_>,
-    ) -> Result<(), SessionError> {
+    ) -> Result<Option<Receipt>, SessionError> {
         let root = ledger.root(&self.job.id)?;
         let matches = match self.agreed.learns {
             Learns::Receiver => u64::MAX,
@@ -112,7 +114,8 @@ impl PartitionedRun<'_> {
         let compared = rounds::exchange_root(run, &root, matches);
         compared.inspect_err(|error| leave(run.channel_mut(), error))?;
         run.exchange(run.done(), Vec::new(), &mut |run| {
-            session::exchange_digests(u64::MAX, run, &|| reporter.enter(RunPhase::Confirm, 0))
+            let confirming = || reporter.enter(RunPhase::Confirm, 0);
+            session::exchange_digests(u64::MAX, self.agreed.signing(), run, &confirming)
         })
     }
 
@@ -142,10 +145,13 @@ pub(crate) fn play<'a>(
     reporter.enter(RunPhase::Parts, partitioned.count() as u64);
     let mut run = RunConnection::begin(run, links, &partitioned, play_options, rng)?;
     let played = partitioned.play(&mut run, play_options, &progress, rng);
-    let played = played.and_then(|ledger| partitioned.confirm(&ledger, &mut run, reporter).map(|()| ledger));
+    let played = played.and_then(|ledger| {
+        let receipt = partitioned.confirm(&ledger, &mut run, reporter)?;
+        Ok((ledger, receipt))
+    });
     reporter.transcript(run.channel());
-    let ledger = played?;
-    reporter.confirmed();
+    let (ledger, receipt) = played?;
+    reporter.confirmed(receipt);
     // The connection ends before the matches are looked for: its end would tell the partner how long that takes.
     drop(run);
     let selected = partitioned.matches(ledger, (play_options.threads, play_options.lanes));

@@ -44,7 +44,10 @@ impl Hall<'_> {
         let (answer, notice) = match self.evaluate(receiver, &request.blinded, rng) {
             Ok((evaluations, again)) => {
                 let (keys, seconds) = (request.blinded.len() as u64, began.elapsed().as_secs_f64());
-                (Answer::Evaluated(evaluations), ServeNotice::Answered { key, keys, again, seconds })
+                (
+                    Answer::Evaluated(evaluations),
+                    ServeNotice::Answered { key, keys, again, seconds, receipt: None },
+                )
             }
             Err(Unanswered::Over { left, renews }) => {
                 let why = "it is over its budget";

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
+use crate::words::receipt::Receipt;
 use crate::words::report::json_line;
 
 /// What a server tells. Keys are shortened.
@@ -42,6 +43,9 @@ pub enum ServeNotice {
         again: u64,
         /// How long it took.
         seconds: f64,
+        /// What both sides have signed of it; none by post, or if the receiver went without.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        receipt: Option<Box<Receipt>>,
     },
     /// A query was refused.
     Refused {

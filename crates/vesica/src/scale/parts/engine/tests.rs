@@ -7,7 +7,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use vesica_channel::Channel as _;
 use vesica_net::relay::RelayAddress;
-use vesica_net::{Connection, Identity, NetError, PartCall, PartsAddress, memory};
+use vesica_net::{Connection, NetError, PartCall, PublicKey, memory};
 use vesica_protocols::ResultKind;
 use vesica_table::{Dialect, MatchRule};
 
@@ -196,7 +196,7 @@ fn an_engine_and_a_program_find_the_plain_join_in_either_role() {
     for (role, learns) in
         [(Role::Receiver, Learns::Receiver), (Role::Sender, Learns::Receiver), (Role::Sender, Learns::Both)]
     {
-        let settings = Settings { learns, ..settings() };
+        let settings = Settings { learns, receipt: true, ..settings() };
         let ([engine, program], tasks) =
             against_program(role, &settings, Box::new(honest), &CancelToken::new());
         let both_learn = learns == Learns::Both;
@@ -204,6 +204,9 @@ fn an_engine_and_a_program_find_the_plain_join_in_either_role() {
         assert_eq!(tasks.rows(), mine, "{role:?} {learns:?}");
         let theirs = (role == Role::Sender || both_learn).then(|| (0..100).collect::<HashSet<u64>>());
         assert!(engine.report.confirmed && engine.result.is_ok());
+        let receipt = engine.report.receipt.unwrap();
+        assert_eq!((receipt.verify(), receipt.statement.parts), (Ok(()), 3));
+        assert_eq!(Some(receipt), program.report.receipt);
         let parts = engine.report.parts.unwrap();
         assert_eq!((parts.count, parts.attempts, parts.spent, parts.lanes), (3, 3, 0, 2));
         assert_eq!(rows(program), theirs);

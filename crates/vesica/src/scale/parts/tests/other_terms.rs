@@ -56,9 +56,9 @@ fn changing(
     let rng = &mut StdRng::seed_from_u64(7);
     let met = partner.meet_to_stay(&session::greeting(&terms), &options, rng, &mut |_| ()).unwrap();
     let Met { mut channel, links } = met;
-    let (mut links, my_key) = (links.unwrap(), partner.my_key());
+    let (mut links, identity) = (links.unwrap(), partner.keys.as_ref().map(|(identity, _)| identity));
     let size = items.len();
-    let agreed = session::agree_greeted(&mut channel, &terms, settings.wanted(), size, my_key.as_ref())?;
+    let agreed = session::agree_greeted(&mut channel, &terms, settings.wanted(), size, identity)?;
     let partitioned = PartitionedRun::agree(&agreed, &items, Player::process(1), &mut channel, rng)?;
     let header = |part, round| Header { tag: partitioned.job.tag, part, round };
     let meant = |part, round| {
@@ -99,7 +99,7 @@ fn changing(
         ledger.compare(&mut run, round, role)?;
         if ledger.missing().is_empty() {
             run.end_rounds();
-            return partitioned.confirm(&ledger, &mut run, &reporter);
+            return partitioned.confirm(&ledger, &mut run, &reporter).map(drop);
         }
     }
     Err(PartsError::Missing { missing: ledger.missing().len(), count: partitioned.count() }.into())
