@@ -14,7 +14,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from tables import definition, record, schedule
+from tables import definition, record, schedule, traffic
 from tables.pages import Report, spliced
 from tables.program import BenchError, Program
 
@@ -78,6 +78,14 @@ def arguments():
                         help="the folder of the record [default: the last one in benchmarks/record]")
     report.add_argument("--beside", type=Path, action="append", default=[], metavar="FOLDER",
                         help="the record of another machine, whose figures stand beside with its name; may be repeated")
+    alone = commands.add_parser("traffic", parents=[program],
+                                help="measure again, without any time, what cells send of which the record is outdated")
+    alone.add_argument("--unmeasured", action="store_true", help="and of cells that no record has")
+    alone.add_argument("--run-budget", type=seconds, default=60.0, metavar="TIME",
+                       help="a run that takes longer is stopped [default: 60s]")
+    alone.add_argument("--budget", type=seconds, default=float(1 << 30), metavar="TIME",
+                       help="time for everything [default: none]")
+    alone.add_argument("--dry-run", action="store_true", help="only show which cells these are")
     blocks = commands.add_parser("blocks", help="add what `make bench-blocks` measured to a record")
     blocks.add_argument("--criterion", type=Path, default=ROOT / "target/blocks/criterion", metavar="FOLDER",
                         help="the folder that criterion filled [default: %(default)s]")
@@ -138,11 +146,32 @@ def tell(remaining):
         print(f"{one['cells']:>5}  {one['runs']:>4}  {one['skipped']:>7}  {name}")
 
 
+def measure_traffic(args):
+    """Measures what cells of tables of traffic send, where no record has it as it is today."""
+    networks = definition.read_networks(NETWORKS)
+    program = Program(args.program, NETWORKS, allow_debug=True)
+    definitions = definition.read_all(DEFINITIONS, definition.all_names(DEFINITIONS), networks, program)
+    known = [line for path in RECORDS.iterdir() if path.is_dir() for line in record.Folder(path).read_all()]
+    alone = traffic.Traffic(RECORDS / traffic.NAME)
+    entries = traffic.outdated(definitions, known, alone, args.unmeasured)
+    if args.dry_run:
+        print("\n".join(traffic.bare(entry.cell) for entry in entries))
+        return
+    limits = schedule.Limits(False, 1, False, args.run_budget, args.budget, program.about["memory"])
+    counts = traffic.measure(entries, limits, program, alone, revision(), say)
+    say(", ".join(f"{count} {what}" for what, count in counts.items()))
+
+
+def revision():
+    """The revision of the sources; empty outside a repository."""
+    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=HERE)
+    return found.stdout.strip() if found.returncode == 0 else ""
+
+
 def command_line(version):
     """Day, version, revision and what was typed."""
-    revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=HERE)
-    revision = f", revision {revision.stdout.strip()}" if revision.returncode == 0 else ""
-    return f"{record.today()}, vesica {version}{revision}: python3 benchmarks/run.py {' '.join(sys.argv[1:])}"
+    of = f", revision {revision()}" if revision() else ""
+    return f"{record.today()}, vesica {version}{of}: python3 benchmarks/run.py {' '.join(sys.argv[1:])}"
 
 
 def report(args):
@@ -158,7 +187,8 @@ def write(folder, beside, networks, program, page):
     definitions = definition.read_all(DEFINITIONS, definition.all_names(DEFINITIONS), networks, program)
     others = "".join(f" --beside {one.path}" for one in beside)
     command = f"python3 benchmarks/run.py report --record {folder.path}{others} --page {page}"
-    Report(definitions, folder, beside, networks, program, page).write(command)
+    alone = traffic.Traffic(RECORDS / traffic.NAME)
+    Report(definitions, folder, beside, alone, networks, program, page).write(command)
     say(f"the report: {page}")
 
 
@@ -174,7 +204,7 @@ def blocks(args):
 if __name__ == "__main__":
     try:
         given = arguments()
-        {"run": run, "report": report, "blocks": blocks}[given.command](given)
+        {"run": run, "report": report, "traffic": measure_traffic, "blocks": blocks}[given.command](given)
     except (BenchError, OSError) as error:
         sys.exit(f"benchmarks/run.py: {error}")
     except KeyboardInterrupt:

@@ -6,9 +6,11 @@ benchmarks/definitions/<paper>/<table>.toml   what is measured, and the paper's 
         │  `vesica bench once`: one process a party, result checked                           (program)
         ▼
 benchmarks/record/<date>-<machine>/<table>.csv   a line for each run                          (record)
+benchmarks/record/traffic.csv                    bytes that were measured without any time    (traffic)
         │
         ▼
 docs/benchmarks.md, docs/benchmarks/<paper>.md   paper's figure, ours, the ratio              (figures, pages)
+docs/benchmarks/building-blocks.md               what criterion measured of benchmarks of today (benches)
 benchmarks/record/<date>-<machine>/figures.csv   the same with the spread; `make plots` draws it
 benchmarks/record/<date>-<machine>/cells.csv     the times that `vesica plan` starts from
 ```

@@ -14,6 +14,7 @@ from decimal import Decimal
 from .definition import UNITS
 from .program import BenchError, key
 from .record import by_cell, phase_seconds
+from .traffic import agree, of_line
 
 FIGURE = (
     "definition", "title", "source", "plot", "measure", "unit", "row", "column", "x", "protocol", "security", "standard",
@@ -72,8 +73,28 @@ def measured(line, measure):
     return sum(line[name] for name in names)
 
 
-def ours(definition, row, i, runs):
-    """The spread of column i of a row over the runs of a record; a computed figure has none."""
+def ours(definition, row, i, runs, traffic):
+    """The spread of column i of a row over the runs of a record; a computed figure has none.
+
+    Traffic that was measured alone is taken where the record has no run, or runs that sent what is no longer sent.
+    """
+    entry = row.entries[i]
+    if definition.measure == "traffic" and entry.cell is not None and not is_current(entry, runs):
+        sent = traffic.sent(entry.cell)
+        if sent is not None:
+            value = sent / UNITS[definition.unit][0]
+            return Spread(value, value, value, 1)
+    return of_runs(definition, row, i, runs)
+
+
+def is_current(entry, runs):
+    """Whether the record has runs of a cell, and they sent what today's program sends."""
+    lines = runs.get(key(entry.cell), [])
+    return bool(lines) and all(agree(of_line(line), entry.about) for line in lines)
+
+
+def of_runs(definition, row, i, runs):
+    """The same over the runs of a record alone."""
     entry, column = row.entries[i], definition.columns[i]
     if entry.value is not None:
         return Spread(entry.value, entry.value, entry.value, 0)
@@ -105,7 +126,7 @@ def bound(definition, i, entry):
     return entry.about[field] / UNITS[definition.unit][0]
 
 
-def figures(definitions, runs):
+def figures(definitions, runs, traffic):
     """Every figure of every table as CSV, with the spread that the pages leave out."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -113,7 +134,7 @@ def figures(definitions, runs):
     for definition in definitions:
         for row in definition.rows:
             for i, (entry, column) in enumerate(zip(row.entries, definition.columns)):
-                spread = ours(definition, row, i, runs)
+                spread = ours(definition, row, i, runs, traffic)
                 if spread is None and entry.paper is None:
                     continue
                 about = entry.about or {"protocol": "", "security": "", "standard": False}
@@ -126,19 +147,40 @@ def figures(definitions, runs):
     return file.getvalue()
 
 
+def is_whole_circuit(cell, about, circuit, lines):
+    """Whether runs evaluated the whole circuit that the formula counts today, and gave rows to the receiver or to both."""
+    # Where both learn, matches may be revealed early, and the rest of their circuits is left out.
+    whole = all(agree(of_line(line), about | {"at_most": False}) for line in lines)
+    return circuit["ands"] + circuit["private_ands"] > 0 and whole and not {"tls", "result", "audit_max"} & set(cell)
+
+
 def cells(folder, lines, program):
-    """The median time of every cell over loopback as CSV: what `vesica plan` starts from, in crates/vesica/cells/."""
+    """What `vesica plan` starts from, in crates/vesica/cells/, as CSV: the median time of every cell over loopback.
+
+    A protocol that evaluates a circuit keeps a network busy, and may have no runs without one. Then its cells have the
+    processor time of the busier party: both parties work at once.
+    """
     machine = dict(line.partition(": ")[::2] for line in folder.text("machine.txt").splitlines())
     runs = by_cell(lines)
-    found = []
-    for text, answer in zip(runs, program.describe([{"cell": json.loads(text)} for text in runs])):
+    found, of_circuits = [], {}
+    asked = [{kind: json.loads(text)} for kind in ("cell", "circuit") for text in runs]
+    answers = program.describe(asked)
+    for text, answer, circuit in zip(runs, answers, answers[len(runs):]):
         if "error" in answer:
             raise BenchError(f"{folder.path}: a cell of the record: {answer['error']}")
         cell = answer["cell"]
-        if not {"network", "tls", "learns", "result"} & set(cell) and key(cell) == text:
+        sizes = cell.get("threads", 1), cell["receiver"], cell["sender"]
+        if key(cell) != text:
+            continue
+        if not {"network", "tls", "learns", "result"} & set(cell):
             seconds = statistics.median(line["wall_s"] for line in runs[text])
-            sizes = cell.get("threads", 1), cell["receiver"], cell["sender"]
-            found.append((answer["configuration"], *sizes, f"{seconds:.6f}"))
+            found.append((answer["configuration"], *sizes, "wall", f"{seconds:.6f}"))
+        elif is_whole_circuit(cell, answer, circuit, runs[text]):
+            busier = [max(line["cpu_receiver_s"], line["cpu_sender_s"]) for line in runs[text]]
+            of_circuits.setdefault((answer["configuration"], *sizes), []).extend(busier)
+    over_loopback = {configuration for configuration, *_ in found}
+    found += [(*one, "processor", f"{statistics.median(seconds):.6f}") for one, seconds in of_circuits.items()
+              if one[0] not in over_loopback]
     processor, cores = (machine.get(field, "unknown") for field in ("processor", "cores"))
     head = [f"# {folder.name}, {processor}, {cores} cores", program.about["columns"]]
     return "\n".join([*head, *(",".join(map(str, cell)) for cell in sorted(found))]) + "\n"

@@ -6,9 +6,10 @@ Those are in the folder beside the page that has its name.
 import os
 from pathlib import Path
 
-from .figures import cells, figures, ours, plain, short, unit_name
+from .benches import benchmarks
+from .figures import cells, figures, is_current, ours, plain, short, unit_name
 from .program import BenchError
-from .record import CELLS, FIGURES, by_cell
+from .record import ABSENT, CELLS, FIGURES, by_cell
 
 # Where the generated part of the page of results begins and ends.
 MARKERS = ("<!-- begin: benchmarks/run.py report -->", "<!-- end: benchmarks/run.py report -->")
@@ -27,10 +28,13 @@ GROUPS = {
 PICTURES = {"at-a-glance": "time against traffic, every protocol", "growth": "time and memory against n"}
 
 LEGEND = (
-    "A cell has the paper's figure → **our figure** (ours divided by the paper's). Our figure is the median of the runs, "
-    "and\n¹ marks a single run. ~ marks an estimate of the paper, or \"about\". – means not measured: too large or too slow "
-    "for this\nmachine."
+    "A cell has the paper's figure → **our figure** (ours divided by the paper's). Our figure is the median of the runs, and "
+    "¹ marks a single run. † marks a run of an earlier form of the protocol, which sent other bytes than the form of today. "
+    "~ marks an estimate of the paper, or \"about\". – means not measured: too large or too slow for this machine."
 )
+
+# Where the benchmarks of building blocks are.
+BENCHES = Path(__file__).resolve().parents[1] / "blocks/benches"
 
 NOT_BUILT = " is not built yet"
 
@@ -62,15 +66,15 @@ def bullets(lines):
 class Report:
     """The pages of a record, with the figures of other machines' records beside it, as texts by path."""
 
-    def __init__(self, definitions, folder, beside, networks, program, page):
-        self.definitions, self.folder, self.beside = definitions, folder, beside
+    def __init__(self, definitions, folder, beside, traffic, networks, program, page):
+        self.definitions, self.folder, self.beside, self.traffic = definitions, folder, beside, traffic
         self.networks, self.page = networks, Path(page)
         self.files = {}
         self.runs = {}
         for one in (folder, *beside):
             lines = one.read_all()
             self.runs[one] = by_cell(lines)
-            self.files[one.path / FIGURES] = figures(definitions, self.runs[one])
+            self.files[one.path / FIGURES] = figures(definitions, self.runs[one], traffic)
             self.files[one.path / CELLS] = cells(one, lines, program)
 
     def write(self, command):
@@ -89,7 +93,7 @@ class Report:
                 self.keep(name, text)
         if blocks := self.folder.blocks():
             titles["building-blocks"] = "Building blocks"
-            self.keep("building-blocks", building_blocks(blocks))
+            self.keep("building-blocks", building_blocks(blocks, benchmarks(BENCHES)))
         folder = self.page.with_suffix("").name
         pages = bullets(f"[{title}]({folder}/{name}.md)" for name, title in titles.items())
         self.files[self.page] = spliced(self.page, wrapped(self.results(command, pages)))
@@ -148,10 +152,13 @@ class Report:
         paper = None if entry.paper is None else f"{'~' if entry.estimated else ''}{plain(entry.paper)}"
         texts = []
         for folder in (self.folder, *self.beside):
-            spread = ours(definition, row, i, self.runs[folder])
+            spread = ours(definition, row, i, self.runs[folder], self.traffic)
             if spread is None:
                 continue
-            text = f"**{short(spread.median)}**{'¹' if spread.runs == 1 else ''}"
+            exact = definition.measure == "count" and (spread.median.is_integer() or spread.median >= 1000)
+            text = f"**{plain(round(spread.median)) if exact else short(spread.median)}**{'¹' if spread.runs == 1 else ''}"
+            if definition.measure != "traffic" and entry.cell is not None and not is_current(entry, self.runs[folder]):
+                text += "†"
             text += "" if folder is self.folder else f" _{folder.machine_name}_"
             if entry.paper and definition.measure != "count":
                 text += f" ({short(spread.median / entry.paper)}×)"
@@ -180,6 +187,13 @@ class Report:
         text += f"\n## Machine, record, networks\n\n{self.machine(self.folder)}"
         for one in self.beside:
             text += f"The other machine, _{one.machine_name}_:\n\n{self.machine(one)}"
+        if self.traffic.lines:
+            revisions = ", ".join(sorted({line["revision"] for line in self.traffic.lines.values()}))
+            text += (
+                f"Bytes of {len(self.traffic.lines)} cells were [measured alone]({link(self.page, self.traffic.path)}), without "
+                f"any time, by programs of revision {revisions}. They stand in tables of traffic where a record has none, or "
+                "other ones than the program sends today.\n\n"
+            )
         networks = bullets(
             f"`{name}`: {plain(one.megabits_per_s)} Mbit/s, {plain(one.round_trip_ms)} ms round trip ({one.source})"
             for name, one in self.networks.items()
@@ -190,11 +204,15 @@ class Report:
     def machine(folder):
         """What the machine of a record is, and what made the record."""
         machine, commands = (bullets(folder.text(name).splitlines()) for name in ("machine.txt", "commands.txt"))
-        return f"{machine}\nThe record `{folder.name}` was made by:\n\n{commands}\n"
+        text = f"{machine}\nThe record `{folder.name}` was made by:\n\n{commands}\n"
+        for revision in folder.text(ABSENT).split():
+            text += (f"The revision {revision} of this record is not in the repository, so what it measured cannot be built "
+                     "again.\n\n")
+        return text
 
 
 def not_run(definition):
-    """Rows and columns that are not run, and why. Protocols that are not built are listed once for the page."""
+    """Rows, columns and single cells that are not run, and why. Protocols that are not built are listed once for the page."""
     rows = {}
     for row in definition.rows:
         if row.cannot and not row.cannot.endswith(NOT_BUILT):
@@ -205,17 +223,33 @@ def not_run(definition):
         whys = {row.entries[i].cannot for row in runnable}
         if len(whys) == 1 and None not in whys:
             columns.append((column.name, whys.pop()))
-    return [("; ".join(names), why) for why, names in rows.items()] + columns
+    cells, whole = {}, {name for name, _ in columns}
+    for row in runnable:
+        for entry, column in zip(row.entries, definition.columns):
+            if entry.cannot is not None and column.name not in whole:
+                cells.setdefault(entry.cannot, []).append(f"{row.name}, {column.name}")
+    return [("; ".join(names), why) for why, names in rows.items()] + columns + [
+        ("; ".join(names), why) for why, names in cells.items()]
 
 
-def building_blocks(blocks):
+def building_blocks(blocks, made):
+    """The page of building blocks: figures of benchmarks that are made today, and which of these have none."""
     text = (
         "# Building blocks\n\nThe figures are medians in nanoseconds an element, measured by criterion on one thread, in "
         "memory (`make bench-blocks`).\n\n| | ns | 95 % confidence | elements at once |\n|---|---|---|---|\n"
     )
+    gone = []
     for block in blocks:
-        median, least, most = (short(float(block[name])) for name in ("median_ns", "least_ns", "most_ns"))
-        text += f"| {block['group']}: {block['name']} | **{median}** | {least}–{most} | {block['elements']} |\n"
+        name = f"{block['group']}: {block['name']}"
+        if any(one.makes(block) for one in made):
+            median, least, most = (short(float(block[time])) for time in ("median_ns", "least_ns", "most_ns"))
+            text += f"| {name} | **{median}** | {least}–{most} | {block['elements']} |\n"
+        else:
+            gone.append(name)
+    if gone:
+        text += f"\nThe record has figures of benchmarks that are no longer made: {'; '.join(gone)}.\n"
+    if missing := [one for one in made if not any(one.makes(block) for block in blocks)]:
+        text += "\nThese benchmarks have no figure in this record yet:\n\n" + bullets(map(str, missing))
     return text
 
 

@@ -52,7 +52,7 @@ ARGUMENTS = {
     "garbled": ("operation", "protocol", "items"),
     # What a gate with a private bit of the sender counts: 1 in PSSZ15, a third in HEK12.
     "and-gates": (*NATIVE, "private_gate"),
-    "megabytes": NATIVE,
+    "mebibytes": NATIVE,
     # AND gates on the longest path of a circuit: its rounds under GMW.
     "depth": NATIVE,
 }
@@ -84,8 +84,8 @@ def question(table):
         cell = {"protocol": given["protocol"], "receiver": given["items"], "sender": given["items"], "level": LEVEL}
         return {"circuit": cell}, lambda answer: garbled(answer).get(operation, 0)
     cell = {argument: given[argument] for argument in NATIVE}
-    if name == "megabytes":
-        return {"cell": cell}, lambda answer: answer["bytes"] / 1e6
+    if name == "mebibytes":
+        return {"cell": cell}, lambda answer: answer["bytes"] / 2**20
     if name == "depth":
         return {"circuit": cell}, lambda answer: answer["depth"] or 0
     return {"circuit": cell}, lambda answer: answer["ands"] + given["private_gate"] * answer["private_ands"]

@@ -12,6 +12,9 @@ from .program import BenchError, key
 
 FIGURES, CELLS, BLOCKS = "figures.csv", "cells.csv", "blocks.csv"
 
+# Those revisions of a record's commands that the repository does not have, a line each.
+ABSENT = "absent-revisions.txt"
+
 # One run of one cell. What a sender sent includes what a helper sent.
 COLUMNS = (
     "row", "column", "run", "wall_s", "sender_wall_s", "cpu_receiver_s", "cpu_sender_s", "peak_receiver", "peak_sender",
@@ -143,6 +146,11 @@ def collect_blocks(criterion):
             raise BenchError(f"{folder}: it is no result of criterion: {error!r}") from error
         blocks.append(dict(zip(BLOCK, (*names, elements, *(time / elements for time in times)))))
     return sorted(blocks, key=lambda block: (block["group"], block["name"]))
+
+
+def revisions(commands):
+    """The revisions that a list of commands names."""
+    return re.findall(r"(?m)^[^:]*\brevision ([0-9a-f]+):", commands)
 
 
 def today():

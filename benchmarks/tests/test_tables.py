@@ -18,13 +18,15 @@ HERE = Path(__file__).resolve().parent.parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE))
 
-from tables import definition, figures, pages, record, schedule  # noqa: E402
+from tables import definition, figures, pages, record, schedule, traffic  # noqa: E402
+from tables.benches import Benchmark  # noqa: E402
 from tables.program import BenchError, Program, RunFailed, key  # noqa: E402
 
 PROGRAM_PATH = os.path.abspath(os.environ.get("VESICA_PROGRAM", ROOT / "target/release/vesica"))
 NETWORKS = definition.read_networks(HERE / "networks.toml")
 PROGRAM = Program(PROGRAM_PATH, HERE / "networks.toml", allow_debug=True)
 RECORDS = sorted(path for path in (HERE / "record").iterdir() if path.is_dir())
+TRAFFIC = traffic.Traffic(HERE / "record" / traffic.NAME)
 EVERYTHING = "vesica/all-at-2-8"
 
 # Names that rows of the repository may await, though no program has them yet.
@@ -96,10 +98,16 @@ def dh(items, **more):
     return {"protocol": "dh", "receiver": items, "sender": items} | more
 
 
+@functools.cache
+def bytes_of_dh(items):
+    """What a run of `dh` sends."""
+    return PROGRAM.describe([{"cell": dh(items)}])[0]["bytes"]
+
+
 def line(wall_s, items=4, **more):
     """A run of `dh` in which the receiver took so long."""
     values = dict.fromkeys(record.COLUMNS, 0.0) | {"row": "a, b", "column": "2^8", "run": 1, "wall_s": wall_s}
-    values |= {"phases": "blind=0.01 compare=0.02", "sender_phases": "answer=0.1", "cell": key(dh(items))}
+    values |= {"sent_receiver": bytes_of_dh(items), "phases": "blind=0.01 compare=0.02", "sender_phases": "answer=0.1", "cell": key(dh(items))}
     return values | more
 
 
@@ -170,7 +178,7 @@ class Definitions(unittest.TestCase):
             ('{ program = "dt-dl", operation = "long-exponents", items = 1024 }', 5000, 1000),
             ('{ program = "dt-dl", operation = "short-exponents", items = 1024 }', 0, 0),
             ('{ program = "garbled", protocol = "scs-wn", operation = "medium-exponents", items = 1024 }', 240, 100),
-            ('{ program = "megabytes", protocol = "scs-gmw", receiver = 256, sender = 256, sigma = 32 }', 10, 10),
+            ('{ program = "mebibytes", protocol = "scs-gmw", receiver = 256, sender = 256, sigma = 32 }', 10, 10),
         ]:
             computed = parsed(text.replace("CELL", cell)).rows[0].entries[0].value
             self.assertAlmostEqual(computed, value, delta=slack, msg=cell)
@@ -179,7 +187,7 @@ class Definitions(unittest.TestCase):
             '{ program = "dt-dl", operation = "none", items = 256 }', "{ items = 256 }",
             '{ program = "dt-dl", operation = "hashes", items = -4 }',
             '{ program = "dt-dl", operation = "hashes", items = 1.5 }',
-            '{ program = "megabytes", protocol = "scs-gmw", receiver = "256", sender = 256, sigma = 32 }',
+            '{ program = "mebibytes", protocol = "scs-gmw", receiver = "256", sender = 256, sigma = 32 }',
             '{ program = "and-gates", protocol = "scs-gmw", receiver = 256, sender = 256, sigma = 32, private_gate = "x" }',
             '{ program = "bins", items = 0 }',
         ]:
@@ -305,7 +313,7 @@ class Records(unittest.TestCase):
             self.assertEqual(folder.blocks(), [])
             folder.keep_blocks(record.collect_blocks(f"{path}/criterion"))
             self.assertEqual(folder.read_all(), [], "blocks are no runs")
-            table = pages.building_blocks(folder.blocks())
+            table = pages.building_blocks(folder.blocks(), [Benchmark("aes", "counter mode")])
             self.assertIn("| aes: counter mode | **1.00** | 0.977–1.07 | 1024 |", table)
             (one / "estimates.json").write_text("{", encoding="utf-8")
             with self.assertRaises(BenchError):
@@ -324,8 +332,8 @@ class Records(unittest.TestCase):
 
 
 class Pages(unittest.TestCase):
-    def report(self, main, beside=(), text=TIMES):
-        """The report of runs on one machine, and on another."""
+    def report(self, main, beside=(), text=TIMES, alone=traffic.Traffic()):
+        """The report of runs on one machine, and on another, and of traffic that was measured alone."""
         folders = []
         for name, lines in {"2026-11-21-zen": main, "2026-11-22-xeon": beside}.items():
             folder = record.Folder.open(f"{self.enterContext(tempfile.TemporaryDirectory())}/{name}", "0.1.0")
@@ -333,7 +341,7 @@ class Pages(unittest.TestCase):
                 folder.append("a/b", one)
             folders.append(folder)
         page = folders[0].path / "page.md"
-        return pages.Report([parsed(text)], folders[0], folders[1:] if beside else [], NETWORKS, PROGRAM, page)
+        return pages.Report([parsed(text)], folders[0], folders[1:] if beside else [], alone, NETWORKS, PROGRAM, page)
 
     def table(self, *args, **more):
         report = self.report(*args, **more)
@@ -396,7 +404,7 @@ class Pages(unittest.TestCase):
         made_by = re.search("(?s)Made by `(.*?)`", page.read_text(encoding="utf-8"))[1].replace("\n", " ")
         main, *beside = (record.Folder(ROOT / path) for path in re.findall("--(?:record|beside) ([^ ]+)", made_by))
         self.assertEqual({folder.path for folder in (main, *beside)}, set(RECORDS))
-        made = pages.Report(repository(), main, beside, NETWORKS, PROGRAM, page).texts(made_by)
+        made = pages.Report(repository(), main, beside, TRAFFIC, NETWORKS, PROGRAM, page).texts(made_by)
         self.assertEqual(len(made), 1 + len(pages.GROUPS) + 1 + 2 * len(RECORDS))
         for path, text in made.items():
             committed = path.read_text(encoding="utf-8")

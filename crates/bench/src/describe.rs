@@ -119,6 +119,8 @@ struct Description {
     configuration: String,
     /// Bytes that all parties send.
     bytes: u64,
+    /// Whether these are the most that they send, and a run may send fewer.
+    at_most: bool,
     /// Bytes of memory that all parties may take.
     memory: u64,
 }
@@ -132,6 +134,7 @@ impl Description {
             standard: !entry.needs_allow_insecure(),
             configuration: Configuration::of(entry, &shape).columns(),
             bytes: cell.formula_bytes()?,
+            at_most: entry.is_at_most(&shape),
             memory: cell.memory_bytes()?,
             cell,
         })
@@ -254,7 +257,10 @@ mod tests {
         let answer = ask(&question);
         assert_eq!(answer["bytes"], 64 * 100 + 100 * 7);
         assert_eq!(answer["configuration"], "dh,semi-honest,conservative,,,128,false,false");
-        assert_eq!(answer["standard"], true);
+        assert_eq!((&answer["standard"], &answer["at_most"]), (&json!(true), &json!(false)));
+        // Pairs that match are revealed early, and the rest of their circuits is not sent.
+        let early = json!({ "protocol": "pwc", "receiver": 9, "sender": 9, "sigma": 32, "learns": "both" });
+        assert_eq!(ask(&json!({ "cell": early }))["at_most"], true);
     }
 
     #[test]

@@ -17,7 +17,7 @@ impl Network {
     /// 1 Gbit/s, 0.2 ms: "Gigabit LAN" of PSZ14 (slide "Communication effect on runtime") and the LAN of RR16 §6.1.
     /// PSSZ15 §8 and DCW13 measured in a Gigabit LAN, too, and state no round trip.
     pub const GIGABIT_LAN: Self = Self::of(1_000_000, 200);
-    /// 100 Mbit/s: the LAN of HEK12 §6. It states no round trip; 0.2 ms is that of the other papers' LANs.
+    /// 100 Mbit/s: the LAN of HEK12 §7. It states no round trip; 0.2 ms is that of the other papers' LANs.
     pub const LAN_100: Self = Self::of(100_000, 200);
     /// 54 Mbit/s, 0.2 ms: "802.11g" of PSZ14 (slide "Communication effect on runtime").
     pub const WIFI_802_11G: Self = Self::of(54_000, 200);

@@ -11,7 +11,8 @@ use vesica::output_paths;
 use vesica::page;
 use vesica::parts::{self, Parts};
 use vesica::plan::{
-    self, Alternative, Cell, Conditions, Estimate, Forecast, GateCount, Parties, Time, Unfit,
+    self, Alternative, Cell, Clock, Conditions, Estimate, Forecast, GateCount, LevelScale, Parties, ScaledBy,
+    Time, Unfit,
 };
 use vesica::protocols::registry::OnCard;
 use vesica::protocols::{Learns, ResultKind, Sizes};
@@ -227,20 +228,42 @@ fn about_cost(forecast: &Forecast, asked: &Asked) -> Vec<(&'static str, String)>
         return lines;
     };
     lines.push(("time", explain(time, &asked.conditions)));
-    let Cell { record, configuration, threads, receiver, sender, seconds: measured_s } = time.nearest;
+    lines.push(("measured", measured(time, forecast.choice.protocol.name)));
+    lines.push(("record", time.nearest.record.to_owned()));
+    lines
+}
+
+/// The cell that a protocol's time starts from, and how it differs from the run.
+fn measured(time: &Time, protocol: &str) -> String {
+    let Cell { configuration, threads, receiver, sender, clock, seconds: measured_s, .. } = time.nearest;
     let mut measured = format!(
-        "{} at {} and {} keys, {}",
+        "{}{} at {} and {} keys, {}",
         seconds(measured_s),
+        if clock == Clock::Processor { " of the processor" } else { "" },
         power(receiver),
         power(sender),
         counted_threads(threads)
     );
-    if !time.same_configuration {
+    // Writing to a string cannot fail.
+    if configuration.protocol != protocol {
+        let _ = write!(measured, "; of `{configuration}`, by its gates: {protocol} was not measured");
+    } else if !time.same_configuration {
         let _ = write!(measured, "; of `{configuration}`: these parameters were not measured");
     }
-    lines.push(("measured", measured));
-    lines.push(("record", record.to_owned()));
-    lines
+    if let Some(LevelScale { from_level, by, factor }) = time.level_scale {
+        let by = match by {
+            ScaledBy::Powers => "the length of modulus and exponent",
+            ScaledBy::Traffic => "traffic",
+        };
+        let _ = write!(measured, "; scaled from level {from_level} by {by}: × {}", three_digits(factor));
+    }
+    measured
+}
+
+/// A factor in three digits.
+fn three_digits(factor: f64) -> String {
+    let digits = (2.0 - factor.log10().floor()).clamp(0.0, 4.0) as usize;
+    format!("{factor:.digits$}")
 }
 
 /// The temporary files of both parties.

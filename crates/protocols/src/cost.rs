@@ -113,6 +113,27 @@ pub struct Memory {
     pub sender: u64,
 }
 
+/// A power modulo a number, where such powers are most of what a protocol computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Power {
+    /// Bits of the modulus.
+    pub modulus: u32,
+    /// Bits of the exponent.
+    pub exponent: u32,
+}
+
+impl Power {
+    /// A power with an exponent as long as the modulus.
+    pub const fn full(modulus: u32) -> Self {
+        Power { modulus, exponent: modulus }
+    }
+
+    /// What it takes, in products of bits: a product for each bit of the exponent, each of modulus times modulus.
+    pub fn work(&self) -> f64 {
+        f64::from(self.modulus).powi(2) * f64::from(self.exponent)
+    }
+}
+
 /// The gates of a run that evaluates a circuit, each a cost of its own; XOR and NOT cost nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Gates {
@@ -128,5 +149,10 @@ impl Gates {
     /// All of them.
     pub fn all(&self) -> u64 {
         self.ands + self.private_ands
+    }
+
+    /// What they take, in AND gates: one with a private bit of the sender takes half of another.
+    pub fn work(&self) -> f64 {
+        self.ands as f64 + self.private_ands as f64 / 2.0
     }
 }

@@ -7,7 +7,7 @@ use vesica_encode::items::Items;
 
 use crate::attached::Attached;
 pub(crate) use crate::cost::POSITIONS;
-pub use crate::cost::{Gates, Memory, Message, Shape};
+pub use crate::cost::{Gates, Memory, Message, Power, Shape};
 use crate::error::{Error, Misuse};
 use crate::outcome::{Outcome, Pairs, Pending};
 use crate::parameters::{Parameters, Profile, Security, Supported, Variant};
@@ -139,6 +139,7 @@ pub struct Entry {
     memory_bytes: fn(&Shape) -> Memory,
     at_most: fn(&Shape) -> bool,
     gates: Option<GateFormula>,
+    powers: Option<fn(&Shape) -> Power>,
     max_tested_keys: Option<fn(&Shape) -> u64>,
     tests_by_search: bool,
     runs_on_empty_sets: bool,
@@ -177,6 +178,7 @@ impl Entry {
             memory_bytes: |_| Memory { receiver: 0, sender: 0 },
             at_most: |_| false,
             gates: None,
+            powers: None,
             max_tested_keys: None,
             tests_by_search: false,
             runs_on_empty_sets: false,
@@ -242,6 +244,11 @@ impl Entry {
     /// It evaluates a circuit of so many gates, as a formula and as a program.
     pub const fn gates(self, formula: &'static str, gates: fn(&Shape) -> Gates) -> Self {
         Entry { gates: Some((formula, gates)), ..self }
+    }
+
+    /// Most of what it computes are such powers, a few for each item.
+    pub const fn powers(self, powers: fn(&Shape) -> Power) -> Self {
+        Entry { powers: Some(powers), ..self }
     }
 
     /// The forms beside the standard one.
@@ -418,6 +425,11 @@ impl Entry {
     pub fn gates_of(&self, shape: &Shape) -> Option<Gates> {
         let (_, gates) = self.gates?;
         Some(if self.takes_place(shape.sizes) { gates(shape) } else { Gates::default() })
+    }
+
+    /// The powers that a run of this shape mostly computes; none of a protocol whose time does not follow from a modulus.
+    pub fn power_of(&self, shape: &Shape) -> Option<Power> {
+        self.powers.map(|power| power(shape))
     }
 
     /// Whether bytes and gates of a run of this shape are upper bounds, and not exact.

@@ -4,8 +4,8 @@
 use crate::{bloom_filter, circuit_based, ot_based, public_key, server_aided, vole_based};
 
 pub use crate::entry::{
-    Assist, Entry, Gates, Memory, Message, OnCard, Receive, ReceivePairs, Roles, Send, SendList, Shape,
-    Status,
+    Assist, Entry, Gates, Memory, Message, OnCard, Power, Receive, ReceivePairs, Roles, Send, SendList,
+    Shape, Status,
 };
 pub use crate::parameters::Security;
 pub use crate::protocol::Step;

@@ -72,7 +72,11 @@ fn copies_in_packages_are_equal_to_what_they_copy() {
         ("crates/bench/src/networks.toml".to_owned(), "benchmarks/networks.toml".to_owned()),
     ];
     for entry in fs::read_dir(root().join("benchmarks/record")).unwrap() {
-        let record = entry.unwrap().file_name().into_string().unwrap();
+        let entry = entry.unwrap();
+        let record = entry.file_name().into_string().unwrap();
+        if !entry.path().is_dir() {
+            continue;
+        }
         copies.push((
             format!("crates/vesica/cells/{record}.csv"),
             format!("benchmarks/record/{record}/cells.csv"),

@@ -132,6 +132,42 @@ fn the_measured_cell_behind_a_time_is_named() {
     assert!(text.contains("; of `ot-phasing, σ = 32`: these parameters were not measured"), "{text}");
 }
 
+/// HEK12 and DCW13 have moduli of 1024 to 15360 bits, and a price that follows from them.
+#[test]
+fn a_price_follows_from_the_modulus_and_says_so() {
+    let of = |level: &str| {
+        let asked =
+            ["--receiver", "2^12", "--sender", "2^12", "--protocol", "dt-rsa", "--security", "semi-honest"];
+        let asked = [&asked[..], &["--level", level]].concat();
+        (json(&asked)["estimate"]["time"]["total_s"].as_f64().unwrap(), words(&asked))
+    };
+    let levels = ["80", "112", "128", "192", "256"].map(of);
+    assert!(levels.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    // The record has levels 112 and 128.
+    let said = "; scaled from level 128 by the length of modulus and exponent: × 125";
+    assert!(levels[4].1.contains(said), "{}", levels[4].1);
+    assert!(!levels[2].1.contains("scaled from"), "{}", levels[2].1);
+    let (measured_s, shortest_s) = (levels[2].0, levels[0].0);
+    // DCW13 Table 3 prints 783 times as much at level 256 as at 80.
+    assert!((100.0..160.0).contains(&(levels[4].0 / measured_s)) && levels[4].0 / shortest_s > 500.0);
+}
+
+#[test]
+fn a_circuit_has_a_time_from_what_processors_took() {
+    let asked = ["--receiver", "2^16", "--sender", "2^16", "--security", "semi-honest", "--sigma", "32"];
+    let named = |name| words(&[&asked[..], &["--protocol", name]].concat());
+    assert!(named("scs-wn").contains(" of the processor at 2^16 and 2^16 keys"), "{}", named("scs-wn"));
+    assert!(named("scs-sort").contains(", by its gates: scs-sort was not measured"), "{}", named("scs-sort"));
+    let count =
+        words(&["--receiver", "2^16", "--sender", "2^16", "--security", "semi-honest", "--result", "count"]);
+    assert!(
+        count.starts_with("circuit-vole: ") && count.contains("by its gates: circuit-vole was not"),
+        "{count}"
+    );
+    // No protocol that can be taken is without a time.
+    assert!(!count.contains(" ? "), "{count}");
+}
+
 /// The figures are those of the contract: 1057277 keys a part, 13 lanes in 4 GiB and two in one.
 #[test]
 fn within_a_budget_the_parts_what_is_played_at_once_and_the_disk_are_told() {

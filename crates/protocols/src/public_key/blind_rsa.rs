@@ -64,7 +64,7 @@ use vesica_encode::items::Items;
 use zeroize::Zeroizing;
 
 use super::steps::{Streams, answer_first, hash_to_masks, hash_to_residues, recv_each};
-use crate::entry::{Entry, Memory, Message, Roles, Shape};
+use crate::entry::{Entry, Memory, Message, Power, Roles, Shape};
 use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, MaskWidth};
 use crate::outcome::Pairs;
@@ -130,6 +130,7 @@ const fn entry(name: &'static str, title: &'static str, roles: Roles) -> Entry {
     Entry::new(name, title, roles)
         .family("public_key")
         .levels(&[80, 112, 128, 192, 256])
+        .powers(|shape| Power::full(modulus_bits(shape.parameters.level)))
         .flights(|_| 3)
         .steps(|role, _| match role {
             Role::Receiver => {

@@ -45,7 +45,7 @@ use vesica_crypto::group::modp::{
 use vesica_encode::items::Items;
 
 use super::dh::{self, Form};
-use crate::entry::{Entry, Memory, Message, Roles, Shape};
+use crate::entry::{Entry, Memory, Message, Power, Roles, Shape};
 use crate::error::Error;
 use crate::outcome::Pairs;
 use crate::parameters::{Parameters, variants};
@@ -59,6 +59,14 @@ pub static ENTRY: Entry = Entry::new("dh-ffc", "Diffie–Hellman modulo a prime"
     .family("public_key")
     .paper("PSZ14; Mea86, HFH99; PSSZ15 §3.3")
     .levels(&[80, 112, 128])
+    .powers(|shape| {
+        let Choice { exponents, element, .. } = Choice::of(shape);
+        let modulus = 8 * element as u32;
+        match exponents {
+            Exponents::Full => Power::full(modulus),
+            Exponents::Short => Power { modulus, exponent: 2 * shape.parameters.level },
+        }
+    })
     .variants(Exponents::VARIANTS)
     .flights(|_| 2)
     .steps(|role, shape| match (Choice::of(shape).form, role) {

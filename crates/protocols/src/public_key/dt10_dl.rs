@@ -52,7 +52,7 @@ use vesica_encode::items::Items;
 use zeroize::Zeroizing;
 
 use super::steps::{Streams, answer_first, hash_to_masks, hash_to_residues, recv_each};
-use crate::entry::{Entry, Memory, Message, Roles, Shape};
+use crate::entry::{Entry, Memory, Message, Power, Roles, Shape};
 use crate::error::{Error, Misbehaviour};
 use crate::masks::{self, MaskWidth};
 use crate::outcome::Pairs;
@@ -83,6 +83,13 @@ pub static ENTRY: Entry =
         .family("public_key")
         .paper("CT10 Figure 3; HEK12 §7.3")
         .levels(&[80, 112, 128, 192])
+        .powers(|shape| {
+            let (modulus, level) = (prime_bits(shape.parameters.level), shape.parameters.level);
+            match Form::of(&shape.parameters) {
+                Form::Standard => Power::full(modulus),
+                Form::ShortExponents => Power { modulus, exponent: 2 * level },
+            }
+        })
         .variants(Form::VARIANTS)
         .flights(|_| 2)
         .steps(|role, _| match role {

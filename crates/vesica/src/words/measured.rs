@@ -1,15 +1,23 @@
-//! Time: the nearest measured cell, scaled to the sizes, and what the network adds.
+//! Time: the nearest measured cell, scaled to the run, and what the network adds.
 //!
 //! ```text
-//! time = s + (t − s) · (n_r + n_s) / (m_r + m_s)      t: the measured time of sets of m_r and m_s keys
+//! time = (s + (t − s) · w / w_m) · f                  t: the measured time of a run with work w_m
 //!      + bytes of the busier direction / bandwidth    s: the least measured time, which is the set-up
-//!      + flights · round trip / 2
+//!      + flights · round trip / 2                     w: the work of this run; f: its level
 //! ```
 //!
-//! The cells are medians of records of runs over loopback, in which both parties share one machine. Nothing is fitted. Of
-//! several records, the first one that has the protocol serves: times of one machine can be compared.
+//! Work is the number of keys, n_r + n_s, and in a protocol that evaluates a circuit the number of its AND gates. The factor
+//! f is 1 if the level was measured. Otherwise the time of the nearest level is scaled: by the work of a power where the
+//! protocol mostly computes powers (the cube of the modulus, with full exponents), and else by traffic.
+//!
+//! The cells are medians of records of runs in which both parties share one machine. Nothing is fitted. Of several records,
+//! the first one that has the protocol serves: times of one machine can be compared. Runs over loopback give the time from
+//! keys to matches. A protocol that evaluates a circuit was measured over networks alone, which it keeps busy most of the
+//! time. Its cells have the processor time of the busier party, since both parties work at once. A circuit protocol that no
+//! record has takes the cell of another one on the same engine, by its gates.
 //! Sending and computing overlap in part, so a run over a network may take less than the sum.
 
+use std::cmp::Reverse;
 use std::fmt;
 use std::time::Duration;
 
@@ -17,7 +25,7 @@ use serde::{Serialize, Serializer};
 use vesica_protocols::{DEFAULT_LEVEL, Parameters, Profile, ResultKind, Sizes};
 
 use crate::words::memory::Budget;
-use crate::words::registry::{Entry, Security, Shape};
+use crate::words::registry::{self, Entry, Security, Shape};
 
 /// The cells of each record, the preferred one first: a line that names record and machine, a line of column names, a line
 /// for each cell. `benchmarks/run.py report` writes the files into the folders of the records, from which they are copied
@@ -31,7 +39,7 @@ pub const RECORDS: [&str; 4] = [
 
 /// The column names of [`RECORDS`].
 pub const COLUMNS: &str =
-    "protocol,security,profile,variant,sigma,level,paper,kept_base_ots,threads,receiver,sender,seconds";
+    "protocol,security,profile,variant,sigma,level,paper,kept_base_ots,threads,receiver,sender,clock,seconds";
 
 /// The names of the records and their machines, in the order of [`RECORDS`].
 pub fn sources() -> impl Iterator<Item = &'static str> {
@@ -89,6 +97,17 @@ impl Configuration {
         (self.protocol == other.protocol).then(|| alike.iter().enumerate().map(weigh).sum())
     }
 
+    /// Its protocol, and a run of it on sets of these sizes.
+    fn run(&self, sizes: Sizes) -> Option<(&'static Entry, Shape)> {
+        let &Configuration { protocol, security, profile, variant, sigma, level, paper, kept_base_ots } =
+            self;
+        let entry = registry::find(protocol)?;
+        let variant = entry.supports.variant(variant);
+        let parameters =
+            Parameters { security, level, sigma, variant, profile, paper, ..Parameters::default() };
+        Some((entry, Shape { parameters, kept_base_ots, ..Shape::new(sizes) }))
+    }
+
     /// The first columns of [`COLUMNS`].
     pub fn columns(&self) -> String {
         let Configuration { protocol, security, profile, variant, sigma, level, paper, kept_base_ots } = self;
@@ -122,6 +141,26 @@ impl Serialize for Configuration {
     }
 }
 
+/// What the time of a cell is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// From keys in memory to matches.
+    Wall,
+    /// The processor time of the busier party, without what the network took.
+    Processor,
+}
+
+impl Clock {
+    /// The name in [`COLUMNS`].
+    fn of(name: &str) -> Option<Self> {
+        [("wall", Clock::Wall), ("processor", Clock::Processor)]
+            .into_iter()
+            .find(|one| one.0 == name)
+            .map(|one| one.1)
+    }
+}
+
 /// A measured cell.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cell {
@@ -135,7 +174,9 @@ pub struct Cell {
     pub receiver: usize,
     /// Keys of the sender.
     pub sender: usize,
-    /// The median of its runs, from keys in memory to matches.
+    /// What was measured.
+    pub clock: Clock,
+    /// The median of its runs.
     pub seconds: f64,
 }
 
@@ -161,11 +202,23 @@ impl Cell {
         };
         let [threads, receiver, sender] = [next()?, next()?, next()?].map(str::parse);
         let (threads, receiver, sender) = (threads.ok()?, receiver.ok()?, sender.ok()?);
-        Some(Cell { record, configuration, threads, receiver, sender, seconds: next()?.parse().ok()? })
+        let (clock, seconds) = (Clock::of(next()?)?, next()?.parse().ok()?);
+        Some(Cell { record, configuration, threads, receiver, sender, clock, seconds })
     }
 
-    fn items(&self) -> f64 {
-        items(Sizes { receiver: self.receiver, sender: self.sender })
+    fn sizes(&self) -> Sizes {
+        Sizes { receiver: self.receiver, sender: self.sender }
+    }
+
+    /// The work of its runs.
+    fn work(&self) -> f64 {
+        self.configuration.run(self.sizes()).map_or(1.0, |(entry, shape)| work(entry, &shape))
+    }
+
+    /// The engine that evaluated its circuit; none in a protocol without one.
+    fn engine(&self) -> Option<Engine> {
+        let (entry, shape) = self.configuration.run(Sizes { receiver: 1, sender: 1 })?;
+        Engine::of(entry, &shape)
     }
 
     /// How far its sizes are from these, on a logarithmic scale: how many keys there are counts most, and a little how they
@@ -173,12 +226,72 @@ impl Cell {
     fn distance(&self, sizes: Sizes) -> f64 {
         let ratio = |a: usize, b: usize| a.max(1) as f64 / b.max(1) as f64;
         let division = ratio(self.receiver, self.sender) / ratio(sizes.receiver, sizes.sender);
-        (self.items() / items(sizes)).ln().abs() + 0.1 * division.ln().abs()
+        (items(self.sizes()) / items(sizes)).ln().abs() + 0.1 * division.ln().abs()
     }
 }
 
 fn items(sizes: Sizes) -> f64 {
     (sizes.receiver + sizes.sender).max(1) as f64
+}
+
+/// What evaluates a protocol's circuit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    /// Yao: one party garbles, the other evaluates.
+    Garbled,
+    /// GMW: wires are shared, and layers of gates follow one another.
+    Shared,
+}
+
+impl Engine {
+    fn of(entry: &Entry, shape: &Shape) -> Option<Self> {
+        let gates = entry.gates_of(shape).filter(|_| entry.power_of(shape).is_none())?;
+        Some(gates.depth.map_or(Engine::Garbled, |_| Engine::Shared))
+    }
+}
+
+/// The work of a run, in a unit of its own for each protocol or engine; never 0.
+fn work(entry: &Entry, shape: &Shape) -> f64 {
+    let gates = entry.gates_of(shape).filter(|_| entry.power_of(shape).is_none());
+    gates.map_or(items(shape.sizes), |gates| gates.work()).max(1.0)
+}
+
+/// A time of another level, as that of a run's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LevelScale {
+    /// The level that was measured.
+    pub from_level: u32,
+    /// What it was scaled by.
+    pub by: ScaledBy,
+    /// How many times as long the run's level takes.
+    pub factor: f64,
+}
+
+/// What the times of two levels are taken to be in proportion to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScaledBy {
+    /// The work of a power modulo a number: the square of the modulus, and the length of the exponent.
+    Powers,
+    /// Traffic.
+    Traffic,
+}
+
+impl LevelScale {
+    /// The scale from a level to that of a run; none if they are the same.
+    fn of(entry: &Entry, shape: &Shape, from_level: u32) -> Option<Self> {
+        if from_level == shape.parameters.level {
+            return None;
+        }
+        let measured = Shape { parameters: Parameters { level: from_level, ..shape.parameters }, ..*shape };
+        let (by, of): (_, fn(&Entry, &Shape) -> f64) = match entry.power_of(shape) {
+            Some(_) => {
+                (ScaledBy::Powers, |entry, shape| entry.power_of(shape).map_or(1.0, |power| power.work()))
+            }
+            None => (ScaledBy::Traffic, |entry, shape| entry.total_bytes(shape).max(1) as f64),
+        };
+        Some(LevelScale { from_level, by, factor: of(entry, shape) / of(entry, &measured) })
+    }
 }
 
 /// What a run has at its disposal.
@@ -223,6 +336,9 @@ pub struct Time {
     /// Whether the record holds the run's configuration, for rows, which is all that it has; otherwise the cell is one of the
     /// likest configuration.
     pub same_configuration: bool,
+    /// How the time was scaled from the level that was measured, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level_scale: Option<LevelScale>,
 }
 
 impl Time {
@@ -236,7 +352,7 @@ impl Time {
     }
 }
 
-/// Seconds for a key of a protocol that was not measured: such protocols evaluate circuits, and take longer.
+/// Seconds for a key of a protocol that neither was measured nor evaluates a circuit.
 const UNMEASURED_S: f64 = 5e-6;
 
 /// About how many seconds one thread of each party computes for a run.
@@ -245,11 +361,17 @@ pub(crate) fn seconds_of_one_thread(entry: &Entry, shape: &Shape) -> f64 {
     time.map_or_else(|| UNMEASURED_S * items(shape.sizes), |time| time.compute_s)
 }
 
-/// The time of a run that sends `busier` bytes in its busier direction; none for a protocol that was not measured.
+/// The time of a run that sends `busier` bytes in its busier direction; none for a protocol that neither was measured nor
+/// evaluates a circuit.
 pub(crate) fn time(entry: &Entry, shape: &Shape, busier: u64, conditions: &Conditions) -> Option<Time> {
     let configuration = Configuration::of(entry, shape);
-    let (nearest, setup_s) = nearest(&configuration, shape.sizes, conditions.threads)?;
-    let compute_s = setup_s + (nearest.seconds - setup_s) * items(shape.sizes) / nearest.items();
+    let (nearest, setup_s) = match Engine::of(entry, shape) {
+        Some(engine) => nearest_on_engine(engine, entry, shape, conditions.threads)?,
+        None => nearest(&configuration, shape.sizes, conditions.threads)?,
+    };
+    let level_scale = LevelScale::of(entry, shape, nearest.configuration.level);
+    let at_its_level = setup_s + (nearest.seconds - setup_s) * work(entry, shape) / nearest.work();
+    let compute_s = at_its_level * level_scale.map_or(1.0, |scale| scale.factor);
     let latency_s = f64::from(entry.flights_of(shape)) / 2.0 * conditions.round_trip.as_secs_f64();
     let transfer_s = conditions.bits_per_s.map_or(0.0, |bits_per_s| busier as f64 * 8.0 / bits_per_s);
     Some(Time {
@@ -260,37 +382,61 @@ pub(crate) fn time(entry: &Entry, shape: &Shape, busier: u64, conditions: &Condi
         nearest,
         same_configuration: nearest.configuration == configuration
             && shape.parameters.result == ResultKind::Rows,
+        level_scale,
     })
 }
 
 /// The cell nearest to the sizes, and the least time of any of its configuration, of the first record that has the protocol.
 fn nearest(configuration: &Configuration, sizes: Sizes, threads: usize) -> Option<(Cell, f64)> {
-    RECORDS.into_iter().find_map(|record| nearest_of(record, configuration, sizes, threads))
+    RECORDS.into_iter().find_map(|record| {
+        // Of the configuration that is most like this one, and then of the nearest level.
+        let likest = Cell::all(record).map(|cell| cell.configuration).max_by_key(|other| {
+            (configuration.likeness(other), Reverse(other.level.abs_diff(configuration.level)))
+        })?;
+        configuration.likeness(&likest)?;
+        let of_it = Cell::all(record).filter(|cell| cell.configuration == likest).collect();
+        nearest_of(of_it, threads, |cell| cell.distance(sizes))
+    })
 }
 
-/// Of the configuration that is most like this one, the cell nearest to the sizes and the least time of any. Cells of as
-/// many threads are preferred, then of fewer.
-fn nearest_of(
-    record: &'static str,
-    configuration: &Configuration,
-    sizes: Sizes,
-    threads: usize,
-) -> Option<(Cell, f64)> {
-    let cells = || Cell::all(record);
-    let likest = cells().max_by_key(|cell| configuration.likeness(&cell.configuration))?.configuration;
-    configuration.likeness(&likest)?;
-    let of_it: Vec<Cell> = cells().filter(|cell| cell.configuration == likest).collect();
-    let counts = || of_it.iter().map(|cell| cell.threads);
+/// The cell nearest to the sizes, then to σ, and the least time of any of its protocol and level, of the first record that
+/// has the protocol; of other protocols on the same engine, if none has. The gates of a circuit follow from sizes and σ.
+fn nearest_on_engine(engine: Engine, entry: &Entry, shape: &Shape, threads: usize) -> Option<(Cell, f64)> {
+    let parameters = &shape.parameters;
+    let unlike = |cell: &Cell| {
+        let Configuration { variant, level, .. } = cell.configuration;
+        (variant != parameters.variant_name(), level.abs_diff(parameters.level))
+    };
+    // The width of digests is near that of the widest integers.
+    let width = |sigma: Option<u32>| sigma.unwrap_or(64);
+    let narrower = |cell: &Cell| width(cell.configuration.sigma).abs_diff(width(parameters.sigma));
+    let of = |record, wanted: &dyn Fn(&Cell) -> bool| {
+        let cells = || Cell::all(record).filter(wanted);
+        let likest = cells().min_by_key(unlike)?;
+        let of_it = cells().filter(|cell| unlike(cell) == unlike(&likest)).collect();
+        nearest_of(of_it, threads, |cell| cell.distance(shape.sizes) + 1e-6 * f64::from(narrower(cell)))
+    };
+    let own = |cell: &Cell| cell.configuration.protocol == entry.name;
+    // At a level that this protocol has, too.
+    let offered = |cell: &Cell| entry.supports.levels.contains(&cell.configuration.level);
+    let others = |cell: &Cell| offered(cell) && cell.engine() == Some(engine);
+    let find = |wanted: &dyn Fn(&Cell) -> bool| RECORDS.into_iter().find_map(|record| of(record, wanted));
+    find(&own).or_else(|| find(&others))
+}
+
+/// The nearest of these cells, and the least time of any. Cells of as many threads are preferred, then of fewer.
+fn nearest_of(cells: Vec<Cell>, threads: usize, distance: impl Fn(&Cell) -> f64) -> Option<(Cell, f64)> {
+    let counts = || cells.iter().map(|cell| cell.threads);
     let threads = counts().filter(|&count| count <= threads).max().or(counts().min())?;
-    let candidates = || of_it.iter().filter(|cell| cell.threads == threads);
-    let nearest = candidates().min_by(|a, b| a.distance(sizes).total_cmp(&b.distance(sizes)))?;
+    let candidates = || cells.iter().filter(|cell| cell.threads == threads);
+    let nearest = candidates().min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
     Some((*nearest, candidates().map(|cell| cell.seconds).fold(f64::INFINITY, f64::min)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::registry;
+    use crate::words::registry::PROTOCOLS;
 
     fn vole() -> Configuration {
         let mut vole = Cell::all(RECORDS[0]).filter(|cell| cell.configuration.protocol == "vole");
@@ -376,13 +522,124 @@ mod tests {
     }
 
     #[test]
-    fn a_protocol_that_was_not_measured_takes_some_time_too() {
+    fn every_protocol_takes_some_time() {
         let of = |name, n| {
             let shape = Shape::new(Sizes { receiver: n, sender: n });
             seconds_of_one_thread(registry::find(name).unwrap(), &shape)
         };
-        assert_eq!((of("scs-wn", 0), of("scs-wn", 1 << 20) > 5.0), (UNMEASURED_S, true));
         assert!((0.2..5.0).contains(&of("vole", 1 << 20)));
+        assert!((50.0..500.0).contains(&of("scs-wn", 1 << 20)), "{}", of("scs-wn", 1 << 20));
+        assert!(PROTOCOLS.iter().all(|entry| of(entry.name, 1) > 0.0));
+    }
+
+    fn shape(entry: &Entry, n: usize, level: u32, variant: &str) -> Shape {
+        // What is insecure offers none.
+        let security = entry.security.first().copied().unwrap_or(Security::SemiHonest);
+        let parameters = Parameters {
+            security,
+            level,
+            variant: entry.supports.variant(variant),
+            ..entry.supports.usual()
+        };
+        Shape { parameters, ..Shape::new(Sizes { receiver: n, sender: n }) }
+    }
+
+    #[test]
+    fn every_protocol_that_was_measured_or_evaluates_a_circuit_has_a_time() {
+        for entry in PROTOCOLS {
+            let measured =
+                RECORDS.into_iter().flat_map(Cell::all).any(|cell| cell.configuration.protocol == entry.name);
+            let shape = shape(entry, 1 << 12, DEFAULT_LEVEL, "");
+            assert!(measured || entry.gates_of(&shape).is_some(), "{}: no record has it", entry.name);
+            let time = time(entry, &shape, 0, &Conditions::ALONE).unwrap();
+            assert!(time.total_s > 0.0 && time.total_s.is_finite(), "{}: {time:?}", entry.name);
+            if measured {
+                assert_eq!(time.nearest.configuration.protocol, entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_level_with_a_longer_modulus_takes_longer() {
+        let mut with_powers = 0;
+        for entry in PROTOCOLS {
+            let shapes = || entry.supports.levels.iter().map(|&level| shape(entry, 1 << 12, level, ""));
+            let seconds: Vec<f64> =
+                shapes().map(|shape| time(entry, &shape, 0, &Conditions::ALONE).unwrap().compute_s).collect();
+            if entry.power_of(&shape(entry, 1, DEFAULT_LEVEL, "")).is_some() {
+                with_powers += 1;
+                assert!(seconds.windows(2).all(|pair| pair[0] < pair[1]), "{}: {seconds:?}", entry.name);
+            }
+            // Above the default level everything takes longer.
+            let above: Vec<f64> = entry
+                .supports
+                .levels
+                .iter()
+                .zip(&seconds)
+                .filter(|(level, _)| **level >= DEFAULT_LEVEL)
+                .map(|(_, &seconds)| seconds)
+                .collect();
+            assert!(above.windows(2).all(|pair| pair[0] < pair[1]), "{}: {above:?}", entry.name);
+        }
+        assert_eq!(with_powers, 5);
+    }
+
+    #[test]
+    fn the_time_of_a_level_is_scaled_by_its_powers_or_else_by_traffic() {
+        let scale = |name, level, variant, from| {
+            let entry = registry::find(name).unwrap();
+            LevelScale::of(entry, &shape(entry, 1 << 12, level, variant), from)
+        };
+        let powers = |name, level, variant| {
+            let scale = scale(name, level, variant, 128).unwrap();
+            assert_eq!((scale.from_level, scale.by), (128, ScaledBy::Powers));
+            scale.factor
+        };
+        assert_eq!(powers("dt-rsa", 256, ""), 125.0, "15360 bits are five times 3072");
+        assert_eq!(powers("scs-he", 80, ""), 1.0 / 27.0);
+        // Short exponents are in proportion to the level.
+        assert!((powers("dh-ffc", 112, "short-exponents") - 4.0 / 9.0 * 224.0 / 256.0).abs() < 1e-9);
+        assert_eq!(scale("dt-rsa", 128, "", 128), None);
+        let filter = scale("gbf", 256, "", 128).unwrap();
+        assert!(filter.by == ScaledBy::Traffic && (4.0..10.0).contains(&filter.factor), "{filter:?}");
+    }
+
+    #[test]
+    fn a_circuit_takes_time_by_its_gates() {
+        let of = |name: &str, n, sigma| {
+            let entry = registry::find(name).unwrap();
+            let mut shape = shape(entry, n, DEFAULT_LEVEL, "");
+            shape.parameters.sigma = sigma;
+            let gates = work(entry, &shape);
+            (time(entry, &shape, 0, &Conditions::ALONE).unwrap(), gates)
+        };
+        let (at, gates) = of("scs-wn", 1 << 16, Some(32));
+        assert_eq!(
+            (at.nearest.sizes().receiver, at.nearest.clock, at.same_configuration),
+            (1 << 16, Clock::Processor, true)
+        );
+        assert!((at.compute_s / at.nearest.seconds - 1.0).abs() < 1e-9);
+        // Sorting takes n log n gates.
+        let (twice, more) = of("scs-wn", 1 << 17, Some(32));
+        let (seconds, ratio) = (twice.compute_s / at.compute_s, more / gates);
+        assert!(ratio > 2.0 && (seconds / ratio - 1.0).abs() < 0.02, "{seconds} {ratio}");
+        // Wider items take more gates, in a protocol whose gates do not depend on the sets, too.
+        assert!(of("bwa", 1024, Some(24)).0.compute_s > 8.0 * of("bwa", 1024, Some(20)).0.compute_s);
+        // What no record has stands on another protocol of its engine.
+        for (name, other) in [("scs-sort", "scs-wn"), ("circuit-vole", "circuit-phasing-gmw")] {
+            let (time, gates) = of(name, 1 << 16, registry::find(name).unwrap().supports.usual().sigma);
+            let engine = |name| {
+                Engine::of(registry::find(name).unwrap(), &shape(registry::find(name).unwrap(), 4, 128, ""))
+            };
+            assert_eq!(engine(name), engine(other));
+            assert_eq!(time.nearest.engine(), engine(other), "{name}");
+            assert!(
+                !time.same_configuration
+                    && time.nearest.sizes() == Sizes { receiver: 1 << 16, sender: 1 << 16 }
+            );
+            let rate = time.nearest.seconds / time.nearest.work();
+            assert!((0.5..2.0).contains(&(time.compute_s / gates / rate)), "{name}");
+        }
     }
 
     #[test]

@@ -55,7 +55,7 @@ use super::{
     INPUT_MESSAGES, RETURNED, Slots, Sorted, circuit_memory, entry, receiver_result, sender_result, sigma,
     slots, slots_ands, zero_wires,
 };
-use crate::entry::{Entry, Gates, Memory, Message, Roles, Shape};
+use crate::entry::{Entry, Gates, Memory, Message, Power, Roles, Shape};
 use crate::error::{Error, Misbehaviour};
 use crate::outcome::{Outcome, Pending};
 use crate::parameters::Parameters;
@@ -69,6 +69,11 @@ pub static ENTRY: Entry = entry(
 )
 .paper("HEK12 §5.3.2, Figure 6")
 .levels(&[80, 128])
+.powers(|shape| {
+    // Modulo the square of the key.
+    let exponent = key_bits(shape.parameters.level);
+    Power { modulus: 2 * exponent, exponent }
+})
 .flights(|shape| engines::flights(shape) + 2)
 .steps(|role, _| match role {
     Role::Receiver => &[
@@ -129,6 +134,11 @@ const CHUNK: usize = 64;
 /// Ciphertexts that a task packs: a vector of lanes.
 const GROUPS: usize = 8;
 
+/// |N|.
+fn key_bits(level: u32) -> u32 {
+    if level <= 80 { 1024 } else { 3072 }
+}
+
 /// What both parties derive from sizes and parameters.
 struct Plan {
     /// w.
@@ -148,7 +158,7 @@ impl Plan {
         let sigma = sigma(sizes, parameters)?;
         let slots = circuit::slots(sizes.receiver as u64, sizes.sender as u64) as usize;
         let mask_bits = sigma + parameters.statistical + slots.max(1).next_power_of_two().ilog2();
-        let key_bits = if parameters.level <= 80 { 1024 } else { 3072 };
+        let key_bits = key_bits(parameters.level);
         Ok(Plan { sigma, slots, mask_bits, key_bits, packed: ((key_bits - 1) / sigma) as usize })
     }
 
