@@ -1,15 +1,16 @@
 //! Measures whether the time of what must be constant time depends on its secrets: `make constant-time`.
 //!
 //! The method is that of dudect (Reparaz, Balasch, Verbauwhede, *Dude, is my code constant time?*, DATE 2017, eprint
-//! 2016/1123): an operation is timed with a fixed secret and with random ones, in an order that coins decide, and Welch's
-//! t-test says whether the times of both classes differ. Measurements are cropped at percentiles, since interrupts make the
-//! longest of them. A row that is suspicious is measured again, for twice as long, and the second result counts.
+//! 2016/1123): an operation is timed with a fixed secret and with random ones, in an order that coins decide, and
+//! Welch's t-test says whether the times of both classes differ. Measurements are cropped at percentiles, since
+//! interrupts make the longest of them. A row that is suspicious is measured again, for twice as long, and the second
+//! result counts.
 //!
-//! Some rows are controls, which leak on purpose, or have two equal classes. If a control does not come out as it must, the
-//! machine is too noisy, or its clock too coarse: the run ends with status 1 and writes nothing.
+//! Some rows are controls, which leak on purpose, or have two equal classes. If a control does not come out as it must,
+//! the machine is too noisy, or its clock too coarse: the run ends with status 1 and writes nothing.
 //!
-//! Arguments: `--minutes N` for the whole run (8); words, of which a row must have one. With `UPDATE_DOCS` set the table goes
-//! into `docs/constant-time.md`, between its marks.
+//! Arguments: `--minutes N` for the whole run (8); words, of which a row must have one. With `UPDATE_DOCS` set the
+//! table goes into `docs/constant-time.md`, between its marks.
 
 #![forbid(unsafe_code)]
 #![allow(

@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use rand_core::Rng as _;
 use vesica_crypto::prg::Prg;
 
-/// Inputs that are made before the first of them is measured: each lies in memory of its own, so that neither the cache nor a
-/// branch of their making tells one class from the other.
+/// Inputs that are made before the first of them is measured: each lies in memory of its own, so that neither the cache
+/// nor a branch of their making tells one class from the other.
 const BATCH: usize = 32;
 /// Measurements of a class that are enough.
 const ENOUGH: usize = 400_000;
-/// Measurements of a class without which tests say nothing: an operation that takes long may take so many times the time.
-pub(crate) const FEW: usize = 500;
+/// Measurements of a class without which tests say nothing: an operation that takes long may take so many times the
+/// time.
+pub(crate) const FEW: usize = 300;
 const LONGER: u32 = 8;
 
 /// A class of inputs.

@@ -27,10 +27,8 @@ pub(crate) fn names(subject: &Subject) -> [String; 4] {
 
 /// The table.
 pub(crate) fn table(rows: &[Row]) -> String {
-    let mut text = String::from(
-        "| module | operation | instructions | what is secret | measurements | median | would be found | t | verdict |\n\
-         | --- | --- | --- | --- | --: | --: | --: | --: | --- |\n",
-    );
+    let head = "module | operation | instructions | what is secret | measurements | median | would be found | t | verdict";
+    let mut text = format!("| {head} |\n| --- | --- | --- | --- | --: | --: | --: | --: | --- |\n");
     for row in rows {
         text += &format!("| {} | {} |\n", row.names.join(" | "), row.cells().join(" | "));
     }
@@ -88,7 +86,8 @@ mod tests {
     use super::*;
     use crate::subjects;
 
-    /// The rows of the page are those that the program measures, in its order; the levels are those of this architecture.
+    /// The rows of the page are those that the program measures, in its order; the levels are those of this
+    /// architecture.
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn the_page_has_the_rows_of_the_program() {

@@ -168,7 +168,8 @@ mod tests {
     use rand_core::Rng as _;
     use vesica_crypto::prg::Prg;
 
-    /// Sums of uniform numbers, like a normal distribution around 1000 with deviation 20, and a far outlier in a hundred.
+    /// Sums of uniform numbers, like a normal distribution around 1000 with deviation 20, and a far outlier in a
+    /// hundred.
     fn times(prg: &mut Prg, count: usize, mean: u32, spread: u32) -> Vec<u32> {
         let each = |prg: &mut Prg| {
             let sum: u32 = (0..12).map(|_| prg.next_u32() % (spread + 1)).sum();

@@ -1,7 +1,7 @@
 //! What is measured: one entry for each operation, secret and level of instructions.
 //!
-//! An entry is made by [`row`], or by [`rows`] for each level that a family of kernels has code for. To add one, put it into
-//! the list of its module.
+//! An entry is made by [`row`], or by [`rows`] for each level that a family of kernels has code for. To add one, put it
+//! into the list of its module.
 
 mod comparisons;
 mod controls;
@@ -128,7 +128,7 @@ fn blocks(class: Class, count: usize, rng: &mut Prg) -> Vec<Block> {
     let mut blocks = vec![Block::ZERO; count];
     rng.fill_blocks(&mut blocks);
     let kept = Block::mask(class == Class::Random);
-    blocks.iter_mut().for_each(|block| *block = *block & kept);
+    blocks.iter_mut().for_each(|block| *block &= kept);
     blocks
 }
 

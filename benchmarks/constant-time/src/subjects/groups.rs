@@ -99,7 +99,7 @@ fn elements<G: Group>() -> impl Fn(Class, &mut Prg) -> G::Element + Clone {
 fn of<G: Group>(names: Names, fixed: fn() -> G::Scalar) -> Vec<Subject> {
     let Names { module, product, product_of_base, encoding, map, inverse } = names;
     vec![
-        row(module, product, "the scalar", || {
+        row(module, product, "the scalar", move || {
             let element = elements::<G>()(Class::Random, &mut Prg::from_seed([2; 16]));
             operation(scalars::<G>(fixed()), move |scalar| G::mul(scalar, &element))
         }),
@@ -107,7 +107,7 @@ fn of<G: Group>(names: Names, fixed: fn() -> G::Scalar) -> Vec<Subject> {
             let scalar = known_scalar::<G>();
             operation(elements::<G>(), move |element| G::mul(&scalar, element))
         }),
-        row(module, product_of_base, "the scalar", || {
+        row(module, product_of_base, "the scalar", move || {
             operation(scalars::<G>(fixed()), |scalar| G::mul_base(scalar))
         }),
         row(module, encoding, "the element", || operation(elements::<G>(), |element| G::encode(element))),
@@ -123,7 +123,9 @@ fn of<G: Group>(names: Names, fixed: fn() -> G::Scalar) -> Vec<Subject> {
                 |uniform| G::map_to_group(uniform),
             )
         }),
-        row(module, inverse, "the scalar", || operation(scalars::<G>(fixed()), |scalar| G::invert(scalar))),
+        row(module, inverse, "the scalar", move || {
+            operation(scalars::<G>(fixed()), |scalar| G::invert(scalar))
+        }),
     ]
 }
 

@@ -9,7 +9,7 @@ use vesica_ot::base::naor_pinkas::curves;
 use vesica_ot::base::{masny_rindal, naor_pinkas, two_messages};
 use vesica_ot::chosen::{self, StringOt};
 use vesica_ot::nco::{self, Code, NcoReceiver as _, NcoSender as _};
-use vesica_ot::security::{Profile, SemiHonest};
+use vesica_ot::security::{Malicious, Profile, SecurityModel, SemiHonest};
 use vesica_ot::softspoken::{self, Choices, Width};
 use vesica_ot::vole::{self, Plan};
 use vesica_ot::{CotReceiver as _, CotSender as _, Error, Seed, iknp, kkrt, kos};
@@ -40,9 +40,9 @@ pub(super) fn list() -> Vec<Subject> {
             "base OTs of Masny and Rindal: 16 of the sender, its strings",
         ],
     ));
-    list.push(over_curve::<P256>("base OTs over P-256: 4 of the receiver"));
-    list.push(over_curve::<P384>("base OTs over P-384: 4 of the receiver"));
-    list.push(over_curve::<P521>("base OTs over P-521: 4 of the receiver"));
+    list.push(over_curve::<P256>("base OTs over P-256: 2 of the receiver"));
+    list.push(over_curve::<P384>("base OTs over P-384: 2 of the receiver"));
+    list.push(over_curve::<P521>("base OTs over P-521: 2 of the receiver"));
     list.extend(extensions());
     list.extend(codes());
     list.extend(silent());
@@ -82,7 +82,7 @@ fn base_ots<S: two_messages::Sender + 'static, R: two_messages::Receiver + 'stat
 }
 
 fn over_curve<G: Group>(name: &'static str) -> Subject {
-    const COUNT: usize = 4;
+    const COUNT: usize = 2;
     row("ot/src/base/naor_pinkas/curves.rs", name, "the choices", || {
         let rng = &mut Prg::from_seed([1; 16]);
         let message: Vec<u8> =
@@ -152,7 +152,32 @@ fn extensions() -> Vec<Subject> {
         row("ot/src/softspoken.rs", "SoftSpoken: 1024 rows of the receiver", "the choices", move || {
             softspoken_receiver(choices)
         }),
-        row("ot/src/softspoken.rs", "SoftSpoken: set-up and 1024 rows of the sender", "Δ", softspoken_sender),
+        row(
+            "ot/src/softspoken.rs",
+            "SoftSpoken: set-up and 1024 rows of the sender",
+            "Δ",
+            softspoken_sender::<SemiHonest>,
+        ),
+        row(
+            "ot/src/softspoken.rs",
+            "SoftSpoken: set-up and 1024 rows of the sender, with its check",
+            "Δ",
+            softspoken_sender::<Malicious>,
+        ),
+        row("ot/src/kos.rs", "KOS15: 1024 rows of the sender, with its check", "Δ", move || {
+            // The check fails, in both classes, as all else is done.
+            let length = kos::bytes(ROWS) as usize;
+            operation(
+                move |class, rng| {
+                    let sender =
+                        kos::Sender::<kos::Revised>::from_base(&context(), block(class, rng), &seeds(128));
+                    (sender, fed(&vec![0x5a; length]), vec![[Block::ZERO; 1]; ROWS])
+                },
+                |(sender, (channel, _partner), rows)| {
+                    sender.as_mut().is_ok_and(|s| s.extend(rows, channel).is_ok())
+                },
+            )
+        }),
         row("ot/src/chosen.rs", "1024 chosen strings received", "the choices", move || {
             let length = chosen::bytes(16, ROWS) as usize;
             operation(
@@ -186,10 +211,10 @@ fn softspoken_receiver(choices: fn(Class, &mut Prg) -> [u8; ROWS / 8]) -> Box<dy
     )
 }
 
-fn softspoken_sender() -> Box<dyn Operation> {
+fn softspoken_sender<S: SecurityModel + 'static>() -> Box<dyn Operation> {
     let base: [[Block; 2]; 128] = core::array::from_fn(|i| [known(256)[2 * i], known(256)[2 * i + 1]]);
     let own = &mut Prg::from_seed([1; 16]);
-    let (_, message) = softspoken::Receiver::<SemiHonest>::new(&context(), Width::Four, &base, own);
+    let (_, message) = softspoken::Receiver::<S>::new(&context(), Width::Four, &base, own);
     operation(
         move |class, rng| {
             let delta = block(class, rng);
@@ -197,8 +222,7 @@ fn softspoken_sender() -> Box<dyn Operation> {
             (delta, chosen, vec![[Block::ZERO; 1]; ROWS])
         },
         move |(delta, chosen, rows)| -> Result<(), Error> {
-            let mut sender =
-                softspoken::Sender::<SemiHonest>::new(&context(), Width::Four, *delta, chosen, &message)?;
+            let mut sender = softspoken::Sender::<S>::new(&context(), Width::Four, *delta, chosen, &message)?;
             sender.extend_from(Choices::Chosen, rows, |part| {
                 part.fill(0x5a);
                 Ok(())
@@ -255,20 +279,20 @@ fn codes() -> Vec<Subject> {
 }
 
 /// Outputs of a silent VOLE.
-const LENGTH: usize = 1 << 14;
+const LENGTH: usize = 1 << 12;
 
 fn silent() -> [Subject; 2] {
     const MODULE: &str = "ot/src/vole.rs";
     let plan = || Plan::new(LENGTH, Profile::Conservative);
     let pairs: [[Block; 2]; 128] = core::array::from_fn(|i| [known(256)[2 * i], known(256)[2 * i + 1]]);
     [
-        row(MODULE, "silent VOLE of 2^14: the receiver", "points, values and leaves", move || {
+        row(MODULE, "silent VOLE of 2^12: the receiver", "points, values and leaves", move || {
             operation(generator, move |rng| {
                 let (receiver, _) = Noise::new(&context(), &plan(), &pairs, rng);
                 receiver.accept(vec![0x5a; plan().flight3_bytes()]).map(|(_, receiver)| receiver.expand())
             })
         }),
-        row(MODULE, "silent VOLE of 2^14: the sender", "Δ", move || {
+        row(MODULE, "silent VOLE of 2^12: the sender", "Δ", move || {
             let (_, message) = Noise::new(&context(), &plan(), &pairs, &mut Prg::from_seed([1; 16]));
             operation(
                 move |class, rng| {
