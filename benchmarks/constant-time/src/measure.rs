@@ -14,7 +14,7 @@ const ENOUGH: usize = 400_000;
 /// Measurements of a class without which tests say nothing: an operation that takes long may take so many times the
 /// time.
 pub(crate) const FEW: usize = 300;
-const LONGER: u32 = 8;
+const LONGER: u32 = 20;
 
 /// A class of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

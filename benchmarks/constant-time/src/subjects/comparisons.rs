@@ -34,11 +34,7 @@ pub(super) fn list() -> Vec<Subject> {
                 let Some(modulus) = modp::modulus(2048) else { unreachable!("a standard prime") };
                 let zeros = modulus.reduce(&[0; PAIRS * 256], 256);
                 operation(
-                    move |class, rng| {
-                        let random = modulus.random_unit(PAIRS, rng);
-                        let zeros = modulus.reduce(&[0; PAIRS * 256], 256);
-                        if class == Class::Random { random } else { zeros }
-                    },
+                    move |class, rng| modulus.reduce(&bytes::<{ PAIRS * 256 }>(class, rng), 256),
                     move |residues| bool::from(residues.ct_eq(&zeros)),
                 )
             },
