@@ -205,8 +205,12 @@ mod tests {
     #[test]
     fn a_wider_distribution_is_found() {
         let prg = &mut Prg::from_seed([2; 16]);
-        let outcome = test(&[times(prg, 20_000, 1000, 20), times(prg, 20_000, 1000, 24)]);
+        let both = [times(prg, 20_000, 1000, 20), times(prg, 20_000, 1000, 24)];
+        let outcome = test(&both);
         assert!(outcome.t.abs() > LEAK, "{outcome:?}");
+        // Of the second order, below the outliers.
+        let [a, b] = both.map(|times| Class::new(&times, 1000.0).second_moments(10_000.0));
+        assert!(welch(b, a).unwrap() > LEAK);
     }
 
     /// What is said to be found is found, and half of it is not.
