@@ -207,6 +207,10 @@ miri: setup ## Run the tests of the portable kernels under Miri, which finds und
 parameters: setup ## Derive every security parameter again; fails if the code has another (FULL=1: also what takes minutes)
 	$(CARGO) run --quiet --locked --profile ci --package vesica-protocols --example parameters -- $(if $(FULL),--full)
 
+.PHONY: constant-time
+constant-time: setup ## Measure whether times depend on secrets, in MINUTES (8); ROWS='words' for some rows; needs an idle machine
+	$(CARGO) run --quiet --release --locked --package vesica-constant-time -- --minutes $(or $(MINUTES),8) $(ROWS)
+
 .PHONY: bench
 bench: setup ## Time the main job with `dh` at 2^20 rows against the floor of its group operations; needs an idle machine
 	$(CARGO) build --release --locked --package vesica-cli

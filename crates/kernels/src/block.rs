@@ -97,11 +97,18 @@ impl Block {
         (self.to_u128() >> (index % Self::BITS)) & 1 == 1
     }
 
-    /// All ones if `bit`, else all zeros; without a branch.
+    /// All ones if `bit`, else all zeros; without a branch, here and where the mask is used.
+    ///
+    /// A compiler that knows the mask to be one of two values may turn a loop that uses it into two, and branch on the
+    /// bit. So the bit comes from memory, of which it may assume nothing.
     #[inline]
     #[must_use]
     pub fn mask(bit: bool) -> Self {
-        Self::from_u128(0u128.wrapping_sub(u128::from(bit)))
+        let bit = u64::from(bit);
+        // SAFETY: a reference to a number is valid to read from.
+        let bit = unsafe { core::ptr::read_volatile(&raw const bit) };
+        let half = 0u64.wrapping_sub(bit);
+        Self::from_halves(half, half)
     }
 
     /// The bytes of `blocks`, in place.

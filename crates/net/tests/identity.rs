@@ -144,3 +144,22 @@ fn secrets_do_not_print() {
     let error = "-----BEGIN PRIVATE KEY-----secret".parse::<PublicKey>().unwrap_err();
     assert!(!error.to_string().contains("secret"));
 }
+
+/// The tests of Wycheproof for Ed25519: signatures that are malleable, not reduced, or of points that are not there.
+#[test]
+fn signatures_are_accepted_and_refused_as_wycheproof_says() {
+    let hex = |text: &str| -> Vec<u8> {
+        let digits = text.trim_start_matches('-');
+        (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect()
+    };
+    let tests = include_str!("wycheproof/ed25519.txt").lines().filter(|line| !line.starts_with('#'));
+    let mut counts = [0; 2];
+    for test in tests {
+        let words: Vec<&str> = test.split(' ').collect();
+        let key = PublicKey::from_bytes(hex(words[2]).try_into().unwrap());
+        let accepted = key.has_signed(&hex(words[3]), &hex(words[4]).try_into().unwrap());
+        assert_eq!(accepted, words[1] == "valid", "{}", words[0]);
+        counts[usize::from(!accepted)] += 1;
+    }
+    assert_eq!(counts, [88, 51]);
+}

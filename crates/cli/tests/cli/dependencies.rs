@@ -163,6 +163,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("python", &["vesica"]),
     ("blocks", &["channel", "crypto", "encode", "ot", "circuit", "table"]),
+    ("constant-time", &["channel", "crypto", "ot", "circuit"]),
     (
         "fuzz",
         &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "spill", "table", "vesica"],

@@ -217,6 +217,29 @@ fn an_oversized_dst_is_hashed_first() {
     assert!(hash_to_ristretto255(b"m", &long) != hash_to_ristretto255(b"m", &long[..255]));
 }
 
+/// RFC 9380 has vectors for 32 and 128 bytes of output (appendix K), and the length is hashed: for 64 bytes, another
+/// implementation takes their place, which those for the curves of NIST check.
+#[test]
+fn messages_are_expanded_as_by_another_implementation() {
+    use elliptic_curve::consts::U32;
+    use hash2curve::{ExpandMsg, ExpandMsgXmd, Expander as _};
+    let long = ["q128_".to_owned() + &"q".repeat(128), "a512_".to_owned() + &"a".repeat(512)];
+    let domains = ["QUUX-V01-CS02-with-expander-SHA512-256".to_owned(), "d".repeat(255), "d".repeat(256)];
+    for message in ["", "abc", "abcdef0123456789", &long[0], &long[1]].map(str::as_bytes) {
+        for domain in domains.iter().map(|domain| domain.as_bytes()) {
+            let length = core::num::NonZero::new(64).unwrap();
+            let parts = [domain];
+            let expander =
+                <ExpandMsgXmd<Sha512> as ExpandMsg<U32>>::expand_message(&[message], &parts, length);
+            let mut expected = [0; 64];
+            expander.unwrap().fill_bytes(&mut expected).unwrap();
+            assert_eq!(ExpandMessage::new(domain).expand(&[message]), expected);
+            let (one, two) = message.split_at(message.len() / 2);
+            assert_eq!(ExpandMessage::new(domain).expand(&[one, two]), expected);
+        }
+    }
+}
+
 #[test]
 fn batches_equal_single_operations() {
     let mut rng = Prg::from_seed([1; 16]);
