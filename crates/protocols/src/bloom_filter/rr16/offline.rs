@@ -11,7 +11,7 @@
 //! ```
 //!
 //! m_{j,0} = H(j, q_j) and m_{j,1} = H'(j, q_j ⊕ Δ); in the variant `chosen-strings` the sender chooses both, and sends
-//! them masked by these before the challenge ([`chosen`](super::chosen)). The receiver settles a batch as soon as it
+//! them masked by these before the challenge ([`chosen`]). The receiver settles a batch as soon as it
 //! has its challenge: it keeps the strings of the ones, in the order, and drops all rows. The challenge of a batch is
 //! drawn after its OTs, and OTs of the next batches are on their way meanwhile. A cheater may choose these by the
 //! challenges that it has seen; the bound holds for such a cheater.

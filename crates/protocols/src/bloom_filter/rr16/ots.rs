@@ -4,7 +4,7 @@
 //! for the choice and a fraction of one for the set-ups, each of which serves a few million OTs, so that its
 //! memory is bounded. Every set-up has base OTs and a Δ of its own. `kos15` is what RR16 ran, with the check
 //! of KOS15's revision. `chosen-strings` is the standard form's extension with strings on top of it
-//! ([`chosen`](super::chosen)).
+//! ([`chosen`]).
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
