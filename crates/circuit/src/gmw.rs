@@ -7,7 +7,7 @@
 //! **Sources:** Goldreich, Micali, Wigderson, STOC 1987, in the form with triples of Beaver, CRYPTO 1991. Triples come
 //! from random OT extension as in Asharov, Lindell, Schneider, Zohner, CCS 2013, §5.1. An AND of one bit with w bits
 //! takes one OT of strings in each direction instead of 2w OTs of bits: Pinkas, Schneider, Zohner, *Faster PSI Based on
-//! OT Extension*, USENIX Security 2014, §3.2 ([`Multiplexers`] keeps the other form, for comparison). Where one party
+//! OT Extension*, USENIX Security 2014, §3.2 ([`SingleBits`] keeps the other form, for comparison). Where one party
 //! knows the bit, one OT in one direction is enough ([`Engine::and_private`](crate::Engine::and_private)).
 //!
 //! ```text
@@ -56,6 +56,7 @@ mod engine;
 #[cfg(any(test, feature = "testing"))]
 pub mod ideal;
 pub mod random_ots;
+mod single_bits;
 #[cfg(test)]
 mod tests;
 pub mod triples;
@@ -67,6 +68,7 @@ use zeroize::Zeroizing;
 
 pub use cost::Cost;
 pub use random_ots::RandomOts;
+pub use single_bits::SingleBits;
 pub use triples::{Correlations, Demand, Need, Received, Sent, Triples};
 
 use crate::bits::Bits;
@@ -85,16 +87,6 @@ const PART_UNIT: usize = 1 << 10;
 const GROUP: usize = 1 << 24;
 /// Instances of a group of parts with strings.
 const STRINGS_GROUP: usize = 1 << 18;
-
-/// How an AND of one bit with many is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Multiplexers {
-    /// By OTs of strings (PSZ14).
-    #[default]
-    Strings,
-    /// Bit by bit, as before PSZ14.
-    Bits,
-}
 
 /// Instances of a part, and of a group of parts, and gates of an instance.
 #[derive(Clone, Copy)]
@@ -136,7 +128,6 @@ pub struct Gmw<'a> {
     rng: &'a mut dyn CryptoRng,
     /// Masks of the inputs of the receiver and of the sender; both parties have both.
     masks: [WidePrg; 2],
-    multiplexers: Multiplexers,
     sizes: Sizes,
 }
 
@@ -161,15 +152,7 @@ impl<'a> Gmw<'a> {
             Party::Receiver => [mine, theirs],
             Party::Sender => [theirs, mine],
         };
-        let (multiplexers, sizes) = (Multiplexers::default(), Sizes::DEFAULT);
-        Ok(Gmw { party, correlations, channel, watch, rng, masks, multiplexers, sizes })
-    }
-
-    /// Sets how an AND of one bit with many is computed; both parties have to agree.
-    #[cfg(any(test, feature = "testing"))]
-    #[must_use]
-    pub fn with_multiplexers(self, multiplexers: Multiplexers) -> Self {
-        Gmw { multiplexers, ..self }
+        Ok(Gmw { party, correlations, channel, watch, rng, masks, sizes: Sizes::DEFAULT })
     }
 
     /// Makes triples ahead, so that the first so many of each kind need no message.

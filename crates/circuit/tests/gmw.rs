@@ -14,7 +14,7 @@ use vesica_circuit::gadgets::comparison_tree::greater_by_tree;
 use vesica_circuit::gadgets::counter::{self, Counter};
 use vesica_circuit::gadgets::greater_than::greater;
 use vesica_circuit::gadgets::{adder, equality, select};
-use vesica_circuit::gmw::{Cost, Demand, Gmw, Multiplexers, RandomOts};
+use vesica_circuit::gmw::{Cost, Gmw, RandomOts, SingleBits};
 use vesica_circuit::shuffle::{self, Controls};
 use vesica_circuit::{Bits, Engine, Error, Input, Opening, Party, Wires, networks};
 use vesica_crypto::hash::{Context, Label};
@@ -77,37 +77,49 @@ fn opened<E: Engine>(circuit: &impl Circuit, engine: &mut E, inputs: &Inputs) ->
     Ok(engine.open(Opening::ToBoth, &wires)?.unwrap_or_default())
 }
 
+/// A circuit whose selections are computed bit by bit.
+struct BitByBit<'a, C>(&'a C);
+
+impl<C: Circuit> Circuit for BitByBit<'_, C> {
+    fn run<E: Engine>(&self, engine: &mut E, inputs: &Inputs) -> Result<Vec<E::Wires>, Error> {
+        self.0.run(&mut SingleBits(engine), inputs)
+    }
+}
+
+/// Over OTs of strings and of single bits.
 fn agrees(circuit: &impl Circuit, numbers: [Vec<u128>; 2], width: usize) {
+    let strings = agrees_over(circuit, &numbers, width);
+    let bits = agrees_over(&BitByBit(circuit), &numbers, width);
+    let [ands, private] = [strings.count.ands, strings.count.private_ands];
+    assert_eq!((bits.count.ands, bits.demand().bits), (ands + private, ands + private));
+    assert_eq!((bits.count.depth, bits.count.layers), (strings.count.depth, strings.count.layers));
+}
+
+/// The circuit's cost, which is what was sent.
+fn agrees_over(circuit: &impl Circuit, numbers: &[Vec<u128>; 2], width: usize) -> Cost {
     let inputs = |known| Inputs { numbers: numbers.clone(), width, known };
     let expected = opened(circuit, &mut Clear::default(), &inputs([true; 2])).unwrap();
     let cost = Cost::of(|cost| opened(circuit, cost, &inputs([false; 2])).map(|_| ())).unwrap();
-    for multiplexers in [Multiplexers::Strings, Multiplexers::Bits] {
-        let demand = match multiplexers {
-            Multiplexers::Strings => cost.demand(),
-            Multiplexers::Bits => Demand::without_strings(&cost.count),
-        };
-        let party = |party: Party, channel: &mut Stream| {
-            let (send, receive) = extensions(party, channel);
-            let context = Context::new(&[8; 32], "test", b"", 1, 1);
-            let ots = &mut RandomOts::new(&context, party, send, receive, demand);
-            let before = channel.traffic().payload_sent;
-            let (watch, rng) = (&mut |_| Ok(()), &mut StdRng::seed_from_u64(10 + party as u64));
-            let mut engine =
-                Gmw::new(party, ots, channel, watch, rng).unwrap().with_multiplexers(multiplexers);
-            let known = [party == Party::Receiver, party == Party::Sender];
-            let outputs = opened(circuit, &mut engine, &inputs(known)).unwrap();
-            assert!(outputs == expected, "{party:?}, {multiplexers:?}");
-            if multiplexers == Multiplexers::Strings {
-                let ots = demand.rows(party).map(|rows| iknp::bytes(128, rows as usize)).iter().sum::<u64>();
-                assert_eq!(channel.traffic().payload_sent - before, cost.sent[party as usize] + ots);
-            }
-        };
-        let (mut here, mut there) = memory::pair();
-        thread::scope(|scope| {
-            scope.spawn(|| party(Party::Sender, &mut there));
-            party(Party::Receiver, &mut here);
-        });
-    }
+    let demand = cost.demand();
+    let party = |party: Party, channel: &mut Stream| {
+        let (send, receive) = extensions(party, channel);
+        let context = Context::new(&[8; 32], "test", b"", 1, 1);
+        let ots = &mut RandomOts::new(&context, party, send, receive, demand);
+        let before = channel.traffic().payload_sent;
+        let (watch, rng) = (&mut |_| Ok(()), &mut StdRng::seed_from_u64(10 + party as u64));
+        let mut engine = Gmw::new(party, ots, channel, watch, rng).unwrap();
+        let known = [party == Party::Receiver, party == Party::Sender];
+        let outputs = opened(circuit, &mut engine, &inputs(known)).unwrap();
+        assert!(outputs == expected, "{party:?}");
+        let ots = demand.rows(party).map(|rows| iknp::bytes(128, rows as usize)).iter().sum::<u64>();
+        assert_eq!(channel.traffic().payload_sent - before, cost.sent[party as usize] + ots);
+    };
+    let (mut here, mut there) = memory::pair();
+    thread::scope(|scope| {
+        scope.spawn(|| party(Party::Sender, &mut there));
+        party(Party::Receiver, &mut here);
+    });
+    cost
 }
 
 /// Different numbers below 2^width, some of which both parties have.

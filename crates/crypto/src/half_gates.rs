@@ -23,7 +23,7 @@
 //!
 //! | ℓ | H(x, j) | why it is circular correlation robust (CCR) |
 //! |---|---|---|
-//! | 80, 128 | AES_k(σ(x)) ⊕ σ(x), k = k_0 + j | eprint 2019/1168, in the ideal cipher model: each key sees two inputs, so an attacker with p calls of the cipher gains about p/2^(ℓ-1), whatever the number of gates ([`aes_hash`](crate::aes_hash)) |
+//! | 80, 112, 128 | AES_k(σ(x)) ⊕ σ(x), k = k_0 + j | eprint 2019/1168, in the ideal cipher model: each key sees two inputs, so an attacker with p calls of the cipher gains about p/2^(ℓ-1), whatever the number of gates ([`aes_hash`](crate::aes_hash)) |
 //! | 192, 256 | BLAKE3 under a key of the run, over j (16 bytes) and x (32 bytes) | in the random oracle model H(x ⊕ Δ, j) ⊕ b·Δ is uniform until someone asks for that input, which takes a guess of Δ: p/2^(ℓ-1). AES-128 would be weaker, through its key and its block |
 //!
 //! Δ has ℓ - 1 random bits: its lowest bit is one.

@@ -16,7 +16,7 @@
 //! t_j = row j of the t^i                                     q_j = row j of the q^i
 //! ```
 //!
-//! κ is 80, 128, 192 or 256. Exactly κ columns are sent: κ·16·⌈n/128⌉ bytes for n OTs of one call. Up to 128
+//! κ is 80, 112, 128, 192 or 256. Exactly κ columns are sent: κ·16·⌈n/128⌉ bytes for n OTs of one call. Up to 128
 //! the generator is AES-128; above it is AES-256, which has the strength of the level, as the base OTs have
 //! ([`cache`]).
 //!
@@ -56,7 +56,7 @@ const CHUNK_TILES: usize = 8;
 const EMPTY: Tile = [[Block::ZERO; BLOCKS]; ROWS];
 
 /// The levels κ that are supported.
-pub const LEVELS: [u32; 4] = [80, 128, 192, 256];
+pub const LEVELS: [u32; 5] = [80, 112, 128, 192, 256];
 
 /// Bytes that the receiver sends for `count` OTs of one call, at level `columns`.
 #[must_use]

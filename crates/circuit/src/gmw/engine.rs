@@ -6,7 +6,7 @@ use std::ops::Range;
 use vesica_channel::Channel;
 
 use super::triples::{Need, Received, Sent, Triples};
-use super::{Gmw, Multiplexers, Parts};
+use super::{Gmw, Parts};
 use crate::bits::Bits;
 use crate::engine::{Engine, Input, Opening, Party, STRING_BITS};
 use crate::error::Error;
@@ -225,7 +225,7 @@ impl Engine for Gmw<'_> {
     }
 
     fn and_all(&mut self, select: &Bits, values: &[Bits]) -> Result<Vec<Bits>, Error> {
-        if self.multiplexers == Multiplexers::Bits || values.len() < 2 {
+        if values.len() < 2 {
             let layer: Vec<_> = values.iter().map(|value| (select, value)).collect();
             return self.and(&layer);
         }
@@ -242,10 +242,6 @@ impl Engine for Gmw<'_> {
     }
 
     fn and_private(&mut self, owner: Party, select: Input<'_>, values: &[Bits]) -> Result<Vec<Bits>, Error> {
-        if self.multiplexers == Multiplexers::Bits {
-            let select = self.input(owner, select)?;
-            return self.and_all(&select[0], values);
-        }
         let mut out = vec![Bits::repeat(false, select.row_len()); values.len()];
         for (values, out) in values.chunks(STRING_BITS).zip(out.chunks_mut(STRING_BITS)) {
             match select {

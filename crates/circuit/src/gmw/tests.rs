@@ -156,11 +156,55 @@ fn clear(len: usize) -> Vec<Bits> {
     everything(&mut Clear::default(), len, [Input::Known(&x), Input::Known(&y)], [r, s]).unwrap()
 }
 
-fn counted(len: usize) -> Count {
-    let mut count = Count::default();
+/// How an AND of one bit with many is computed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Multiplexers {
+    /// By OTs of strings.
+    Strings,
+    /// By [`SingleBits`].
+    Bits,
+}
+
+impl Multiplexers {
+    const BOTH: [Self; 2] = [Multiplexers::Strings, Multiplexers::Bits];
+
+    /// [`everything`], on the engine or bit by bit.
+    fn everything<E: Engine>(
+        self,
+        engine: &mut E,
+        len: usize,
+        inputs: [Input<'_>; 2],
+        private: [Input<'_>; 2],
+    ) -> Result<Vec<Bits>, Error> {
+        match self {
+            Multiplexers::Strings => everything(engine, len, inputs, private),
+            Multiplexers::Bits => everything(&mut SingleBits(engine), len, inputs, private),
+        }
+    }
+
+    /// A layer of gates, selections among values, and as many by a bit of either party, all of one row of the sender.
+    fn gates_on(self, engine: &mut Gmw<'_>, counts: [usize; 3], row: &Bits) {
+        fn gates<E: Engine<Wires = Bits>>(engine: &mut E, [ands, selected, private]: [usize; 3], row: &Bits) {
+            let (known, hidden) = ([row.clone()], Input::Hidden { rows: 1, len: row.len() });
+            engine.and(&vec![(row, row); ands]).unwrap();
+            engine.and_all(row, &vec![row.clone(); selected]).unwrap();
+            engine.and_private(Party::Sender, Input::Known(&known), &vec![row.clone(); private]).unwrap();
+            engine.and_private(Party::Receiver, hidden, &vec![row.clone(); private]).unwrap();
+        }
+        match self {
+            Multiplexers::Strings => gates(engine, counts, row),
+            Multiplexers::Bits => gates(&mut SingleBits(engine), counts, row),
+        }
+    }
+}
+
+fn cost(len: usize, multiplexers: Multiplexers) -> Cost {
     let [inputs, one] = [3, 1].map(|rows| Input::Hidden { rows, len });
-    everything(&mut count, len, [inputs; 2], [one; 2]).unwrap();
-    count
+    Cost::of(|cost| multiplexers.everything(cost, len, [inputs; 2], [one; 2]).map(|_| ())).unwrap()
+}
+
+fn counted(len: usize) -> Count {
+    cost(len, Multiplexers::Strings).count
 }
 
 fn as_party(
@@ -175,7 +219,7 @@ fn as_party(
         gates += count;
         Ok(())
     };
-    let mut engine = Gmw::new(party, triples, channel, watch, rng)?.with_multiplexers(settings.0);
+    let mut engine = Gmw::new(party, triples, channel, watch, rng)?;
     engine.sizes = settings.1;
     let (mine, own) = (rows(1 + party as u64, len, 3), &private(len)[party as usize]);
     let (known, hidden) = (Input::Known(&mine), Input::Hidden { rows: 3, len });
@@ -184,7 +228,7 @@ fn as_party(
         Party::Receiver => ([known, hidden], [known_bit, hidden_bit]),
         Party::Sender => ([hidden, known], [hidden_bit, known_bit]),
     };
-    let outputs = everything(&mut engine, len, inputs, bits)?;
+    let outputs = settings.0.everything(&mut engine, len, inputs, bits)?;
     let count = counted(len);
     assert_eq!(gates, count.ands + count.private_ands, "all gates are told");
     Ok(outputs)
@@ -195,10 +239,7 @@ fn agrees<C: Correlations>(
     settings: (Multiplexers, Sizes),
     triples: impl Fn(Party, Demand, &mut Stream) -> C + Sync,
 ) {
-    let demand = match settings.0 {
-        Multiplexers::Strings => Demand::of(&counted(len)),
-        Multiplexers::Bits => Demand::without_strings(&counted(len)),
-    };
+    let demand = cost(len, settings.0).demand();
     // With and without the demand known ahead.
     for demand in [demand, Demand::default()] {
         let outputs = both(|party, channel| {
@@ -215,7 +256,7 @@ fn agrees<C: Correlations>(
 #[test]
 fn every_gate_agrees_with_the_clear_under_an_ideal_dealer() {
     for len in [1, 7, 63, 64, 65, 127, 1000] {
-        for multiplexers in [Multiplexers::Strings, Multiplexers::Bits] {
+        for multiplexers in Multiplexers::BOTH {
             for sizes in [SMALL, Sizes::DEFAULT] {
                 agrees(len, (multiplexers, sizes), |party, _, _| Dealer::new(party, [9; 16]));
             }
@@ -226,7 +267,7 @@ fn every_gate_agrees_with_the_clear_under_an_ideal_dealer() {
 #[test]
 fn every_gate_agrees_with_the_clear_over_ideal_ots() {
     for len in [1, 65, 3000] {
-        for multiplexers in [Multiplexers::Strings, Multiplexers::Bits] {
+        for multiplexers in Multiplexers::BOTH {
             for sizes in [SMALL, Sizes::DEFAULT] {
                 agrees(len, (multiplexers, sizes), over_ideal);
             }
@@ -459,21 +500,16 @@ fn no_number_of_an_ot_is_used_twice() {
 fn what_is_sent_for_a_gate_is_uniform_whatever_its_inputs() {
     const LEN: usize = 1 << 14;
     // A party whose shares are all zero; what it sends is read by a peer that answers with zeros.
-    for multiplexers in [Multiplexers::Strings, Multiplexers::Bits] {
+    for multiplexers in Multiplexers::BOTH {
         let (mut here, mut there) = memory::pair();
         let (watch, rng) = (&mut |_| Ok(()), &mut seeded(Party::Sender));
         there.send(&vec![0; 1 << 16]).unwrap();
         there.flush().unwrap();
         let dealer = &mut Dealer::new(Party::Sender, [4; 16]);
         let mut engine = Gmw::new(Party::Sender, dealer, &mut here, watch, rng).unwrap();
-        engine.multiplexers = multiplexers;
         let zeros = engine.constant(true, LEN);
         assert_eq!(zeros, Bits::repeat(false, LEN), "the sender's share of a constant");
-        engine.and(&[(&zeros, &zeros)]).unwrap();
-        engine.and_all(&zeros, &[zeros.clone(), zeros.clone()]).unwrap();
-        let known = [zeros.clone()];
-        engine.and_private(Party::Sender, Input::Known(&known), &known).unwrap();
-        engine.and_private(Party::Receiver, Input::Hidden { rows: 1, len: LEN }, &known).unwrap();
+        multiplexers.gates_on(&mut engine, [1, 2, 1], &zeros);
         drop(here);
         let sent = match multiplexers {
             Multiplexers::Strings => [2, 3, 1, 1].iter().sum::<usize>(),
@@ -497,15 +533,11 @@ fn masks_sent(multiplexers: Multiplexers) -> Vec<u64> {
     there.flush().unwrap();
     let dealer = &mut Dealer::new(Party::Sender, [4; 16]);
     let mut engine = Gmw::new(Party::Sender, dealer, &mut here, watch, rng).unwrap();
-    (engine.multiplexers, engine.sizes) = (multiplexers, SMALL);
+    engine.sizes = SMALL;
     let zeros = engine.constant(true, LEN);
-    let known = [zeros.clone(), zeros.clone(), zeros.clone()];
     for _ in 0..2 {
         // Twice in a layer, in several parts, and again in the next layer.
-        engine.and(&[(&zeros, &zeros), (&zeros, &zeros)]).unwrap();
-        engine.and_all(&zeros, &known).unwrap();
-        engine.and_private(Party::Sender, Input::Known(&known[..1]), &known).unwrap();
-        engine.and_private(Party::Receiver, Input::Hidden { rows: 1, len: LEN }, &known).unwrap();
+        multiplexers.gates_on(&mut engine, [2, 3, 3], &zeros);
     }
     drop(here);
     there.recv_exact(&mut [0; SEED]).unwrap();
@@ -521,7 +553,7 @@ fn masks_sent(multiplexers: Multiplexers) -> Vec<u64> {
 /// Two gates with one mask show how their inputs differ.
 #[test]
 fn flaw_no_two_gates_are_masked_by_one_triple() {
-    for multiplexers in [Multiplexers::Strings, Multiplexers::Bits] {
+    for multiplexers in Multiplexers::BOTH {
         let mut words = masks_sent(multiplexers);
         let all = words.len();
         words.sort_unstable();
@@ -573,11 +605,7 @@ fn formulas_give_the_bytes() {
             as_party(party, len, triples, (Multiplexers::Strings, Sizes::DEFAULT), channel).unwrap();
             channel.traffic().payload_sent - before
         });
-        let cost = Cost::of(|cost| {
-            let [inputs, one] = [3, 1].map(|rows| Input::Hidden { rows, len });
-            everything(cost, len, [inputs; 2], [one; 2]).map(|_| ())
-        });
-        let cost = cost.unwrap();
+        let cost = cost(len, Multiplexers::Strings);
         assert_eq!(cost.demand(), demand);
         let n = len as u64;
         // The layers of `everything`.

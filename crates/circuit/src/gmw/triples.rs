@@ -138,13 +138,6 @@ impl Demand {
         Demand { bits: ands - select_ands, strings: selects, private: private_selects }
     }
 
-    /// The demand if an AND of one bit with many is computed bit by bit.
-    #[cfg(any(test, feature = "testing"))]
-    #[must_use]
-    pub fn without_strings(count: &Count) -> Self {
-        Demand { bits: count.ands + count.private_ands, ..Demand::default() }
-    }
-
     /// The OTs whose choices a party makes, for bits and for strings: an extension is asked for each of these numbers,
     /// all but the last part of it in multiples of 1024.
     #[must_use]

@@ -23,7 +23,7 @@ use crate::engine::{Engine, Input};
 use crate::error::Error;
 use crate::wires::Wires;
 
-const LEVELS_AND_BLOCKS: [(u32, usize); 4] = [(80, 1), (128, 1), (192, 2), (256, 2)];
+const LEVELS_AND_BLOCKS: [(u32, usize); 5] = [(80, 1), (112, 1), (128, 1), (192, 2), (256, 2)];
 
 fn context() -> Context {
     Context::new(&[3; 32], "test", b"", 1, 1)
@@ -422,7 +422,7 @@ fn a_party_knows_its_own_bits_alone() {
 #[test]
 fn labels_have_the_bits_of_a_level() {
     let (mut here, _there) = memory::pair();
-    for level in [0, 64, 112, 192, 256] {
+    for level in [0, 64, 96, 192, 256] {
         let watch = &mut |_| Ok(());
         let evaluator = Evaluator::new(&context(), level, iknp_receiver::<1>(128), &mut here, watch);
         assert_eq!(evaluator.err(), Some(Error::UnfitLevel { level, blocks: 1 }));

@@ -127,6 +127,7 @@ fn evaluates<const W: usize>(bits: u32) {
 #[test]
 fn labels_of_outputs_are_those_of_the_and() {
     evaluates::<1>(80);
+    evaluates::<1>(112);
     evaluates::<1>(128);
     evaluates::<2>(192);
     evaluates::<2>(256);
@@ -135,7 +136,7 @@ fn labels_of_outputs_are_those_of_the_and() {
 /// The formulas of the module's documentation, one call of the cipher after the other.
 #[test]
 fn narrow_tables_follow_their_formulas() {
-    for bits in [80, 128] {
+    for bits in [80, 112, 128] {
         let mut setting = Setting::<1>::new(bits);
         let (a, b) = (setting.row(20), setting.row(20));
         let mut start = [0; 16];

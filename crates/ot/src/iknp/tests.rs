@@ -75,6 +75,7 @@ fn correlated<const W: usize>(columns: u32) {
 #[test]
 fn rows_are_correlated_at_every_level() {
     correlated::<1>(80);
+    correlated::<1>(112);
     correlated::<1>(128);
     correlated::<2>(192);
     correlated::<2>(256);

@@ -6,8 +6,8 @@
 //! how much. A malicious sender may send masks of another set, or of nothing: it has chosen that set.
 //!
 //! Source: RR16 (eprint 2016/746), Figure 4 with the optimisations of §4.1: the random garbled filter, strings
-//! hashed on demand, one sum r* for all opened zeros, and OTs of random strings (programmable random oracle).
-//! There the receiver is Bob and the sender Alice. Deviations, whose bounds `docs/protocols/gbf-rr16.md`
+//! hashed on demand, one sum r* for all opened zeros, and OTs of random strings (programmable random oracle; the
+//! variant `chosen-strings` does without). There the receiver is Bob and the sender Alice. Deviations, whose bounds `docs/protocols/gbf-rr16.md`
 //! proves:
 //!
 //! - *Slices.* Hash function i has a slice of the filter of its own, so that an item's positions differ (RR16
@@ -47,6 +47,7 @@
 
 #[cfg(any(test, feature = "testing"))]
 pub mod cheating;
+mod chosen;
 mod draws;
 mod filter;
 mod offline;
@@ -107,21 +108,21 @@ pub static ENTRY: Entry =
         .messages(&[
             Message::of_sender("base OTs", "64·128 (silent: for each set-up)", |shape| base_bytes(shape)[0]),
             Message::of_receiver("base OTs", "32 (silent: for each set-up)", |shape| base_bytes(shape)[1]),
-            Message::of_receiver("OTs, of choices b", "about 4·N_ot (silent: N_ot/8; kos15: 16·N_ot)", |shape| {
-                extension_bytes(shape)[0]
-            })
-            ,
+            Message::of_receiver(
+                "OTs, of choices b",
+                "about 4·N_ot (silent: N_ot/8; kos15: 16·N_ot)",
+                |shape| extension_bytes(shape)[0],
+            ),
             Message::of_sender("silent OTs ([variant silent])", "s(N_ot)", |shape| extension_bytes(shape)[1]),
+            Message::of_sender("masked strings ([variant chosen-strings])", "32·N_ot", ots::string_bytes),
             Message::of_sender("challenges", "16 for 2^17 OTs", |shape| {
                 let batches = ots::Batches::of(&Rr16Parameters::of_shape(shape));
                 16 * batches.count() as u64
-            })
-            ,
+            }),
             Message::of_receiver("opened choices, and the sum of their strings", "c/8 + 16", |shape| {
                 let parameters = Rr16Parameters::of_shape(shape);
                 (parameters.groups() * parameters.opened() / 8 + 16) as u64
-            })
-            ,
+            }),
             Message::of_receiver("id, and commitment to a coin", "64", |_| (ID + COIN) as u64),
             Message::of_sender("id, and a coin", "64", |_| (ID + COIN) as u64),
             Message::of_receiver("the receiver's coin", "32", |_| COIN as u64),
@@ -131,10 +132,15 @@ pub static ENTRY: Entry =
             Message::of_sender("masks of the sender", "16·n_s", |shape| 16 * shape.sender()),
         ])
         .memory(
-            "receiver 16·N_ones + 2·N_bf + 124·n_r + 36·n_s + 2^26, sender 16·N_ot + 120·n_s + 2^26 (silent: 2^28 more)",
+            "receiver 16·N_ones + 2·N_bf + 124·n_r + 36·n_s + 2^26, sender 16·N_ot + 120·n_s + 2^26 \
+                (silent: 2^28 more, chosen-strings: 2^27 more)",
             |shape| {
                 let parameters = Rr16Parameters::of_shape(shape);
-                let fixed = if Form::of(&shape.parameters) == Form::Silent { 5 << 26 } else { 1 << 26 };
+                let fixed = match Form::of(&shape.parameters) {
+                    Form::Standard | Form::Kos => 1 << 26,
+                    Form::Chosen => 3 << 26,
+                    Form::Silent => 5 << 26,
+                };
                 let ones = 16 * (parameters.groups() * parameters.ones()) as u64;
                 let receiver = ones + 2 * parameters.all_slots() as u64;
                 Memory {

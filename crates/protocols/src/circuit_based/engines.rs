@@ -8,7 +8,7 @@
 //!              ◄── gates, permute bits ──            2·κ/8 an AND, κ/8 one with a bit of the sender
 //! ```
 //!
-//! The labels have κ bits, the level of the run: 80, 128, 192 or 256 (HEK12 Figure 11). The OTs are those of
+//! The labels have κ bits, the level of the run: 80, 112, 128, 192 or 256 (HEK12 Table 3). The OTs are those of
 //! [`iknp`], whose base OTs may be kept.
 //!
 //! **The variant [`malicious-ot`](MALICIOUS_OT)** has OTs that withstand malicious parties ([`softspoken`]), and opens
@@ -49,7 +49,7 @@ fn withstands(parameters: &Parameters) -> bool {
 const BASE: Label = Label::new("circuit: base OTs");
 
 /// The levels κ.
-const LEVELS: &[u32] = &[80, 128, 192, 256];
+const LEVELS: &[u32] = &[80, 112, 128, 192, 256];
 
 /// Runs a circuit of so many gates, which progress is told of.
 ///

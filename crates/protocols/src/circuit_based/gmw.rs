@@ -25,21 +25,26 @@ use super::{Circuit, party};
 use crate::attached::Attached;
 use crate::entry::{Entry, Gates, Message, Roles, Shape};
 use crate::error::Error;
-use crate::parameters::{Parameters, variants};
+use crate::parameters::{Parameters, Variant, variants};
 use crate::protocol::{Ctx, NoProgress, Phase, Role, Run};
 use ots::{Iknp, Source};
 
 variants! {
-    /// Where the OTs come from.
-    enum Form {
+    /// Where the OTs come from, and of what they are.
+    pub(super) enum Form {
         /// SoftSpoken; IKNP above level 128.
         Standard,
         /// IKNP.
         Iknp = "iknp", "OTs of IKNP, as in the papers: κ bits each";
         /// Silent OT.
         Silent = "silent", "silent OTs: about 2/3 of a bit each, three times the time";
+        /// IKNP, and no OT of strings.
+        SingleBits = "single-bits", "OTs of IKNP, of single bits in selections too: PSZ14's \"Circuit + GMW\"";
     }
 }
+
+/// The forms of a circuit without selections.
+const SOURCES: &[Variant] = Form::VARIANTS.split_at(2).0;
 
 /// The levels κ.
 const LEVELS: &[u32] = &[80, 128, 192, 256];
@@ -49,7 +54,7 @@ pub fn source(parameters: &Parameters) -> Source {
     match Form::of(parameters) {
         _ if parameters.level > LEAST_LEVEL => Source::Iknp,
         Form::Standard => Source::SoftSpoken,
-        Form::Iknp => Source::Iknp,
+        Form::Iknp | Form::SingleBits => Source::Iknp,
         Form::Silent => Source::Silent,
     }
 }
@@ -161,7 +166,7 @@ pub const fn entry(name: &'static str, title: &'static str, roles: Roles) -> Ent
     Entry::new(name, title, roles)
         .family("circuit_based")
         .levels(LEVELS)
-        .variants(Form::VARIANTS)
+        .variants(SOURCES)
         .base_ots(kept_base_ots)
         .learns_both()
         .steps(|role, _| match role {

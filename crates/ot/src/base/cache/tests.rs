@@ -102,7 +102,7 @@ fn every_level_has_its_base_ots() {
 /// choices, would show them to that much work. At level 80 nothing is kept.
 #[test]
 fn flaw_kept_ones_serve_their_own_level_alone() {
-    for made in [80, 128, 192, 256] {
+    for made in [80, 112, 128, 192, 256] {
         let cache = [BaseOtCache::new(), BaseOtCache::new()];
         let (pairs, chosen, _) = run_at(made, cache.each_ref().map(Some), 0, 16);
         check(&pairs, &chosen);
@@ -110,7 +110,7 @@ fn flaw_kept_ones_serve_their_own_level_alone() {
         assert_eq!(kept.each_ref().map(Option::is_some), [may_be_cached(made); 2], "{made}");
         let [Some(sender), Some(receiver)] = kept else { continue };
         assert_eq!([sender.level(), receiver.level()], [made; 2]);
-        for level in [80, 128, 192, 256] {
+        for level in [80, 112, 128, 192, 256] {
             let again = || {
                 [&sender, &receiver]
                     .map(|kept| BaseOtCache::of(CachedBaseOts::from_bytes(&kept.to_bytes()).unwrap()))

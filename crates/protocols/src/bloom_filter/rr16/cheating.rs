@@ -2,6 +2,7 @@
 //! tests can reach them.
 
 use vesica_crypto::block::Block;
+use vesica_crypto::prg::Prg;
 use vesica_encode::bloom::FilterPositions;
 use vesica_encode::items::Items;
 
@@ -160,7 +161,8 @@ pub struct SenderCheat<'a> {
 /// As the honest one's.
 pub fn send(ctx: &mut Ctx<'_, '_>, items: &Items, cheat: SenderCheat<'_>) -> Result<(), Error> {
     let mut offline = offline_send(ctx, ctx.run.sizes.receiver)?;
-    cheat.rows.iter().for_each(|&row| offline.rows[row] ^= Block::ONES);
+    // Different changes, since those of chosen strings add up.
+    cheat.rows.iter().for_each(|&row| offline.rows[row] ^= Prg::from_seed(Block::from(row as u128)).block());
     let context = if cheat.id { other_id(ctx, &offline.id)? } else { coins_of_sender(ctx, &offline.id)? };
     let positions = FilterPositions::new(&context, offline.parameters.shape(), items, ctx.run.threads);
     let sums = SenderFilter::new(offline, &positions).sums(ctx.run, ctx.channel)?;

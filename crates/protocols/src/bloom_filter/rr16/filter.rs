@@ -333,7 +333,7 @@ impl<'a> SenderFilter<'a> {
         Ok(())
     }
 
-    /// 6. Adds the strings of a band: H(j, q_j ⊕ Δ) for the OTs j that the permutation names.
+    /// 6. Adds the strings of a band, of the OTs j that the permutation names: H(j, q_j ⊕ Δ), or what was chosen.
     fn add(&self, threads: usize, band: usize, sums: &mut [[Block; 1]]) {
         let parameters = &self.offline.parameters;
         let (kept, ots) = (parameters.kept(), parameters.ots_of_group() as usize);
@@ -356,7 +356,9 @@ impl<'a> SenderFilter<'a> {
                 row[0] = rows[*number as usize] ^ offset;
                 *number += number_of_first;
             }
-            self.hashes.strings.hash_at(numbers, picked);
+            if !self.offline.chosen {
+                self.hashes.strings.hash_at(numbers, picked);
+            }
         });
     }
 }

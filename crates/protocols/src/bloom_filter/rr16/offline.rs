@@ -10,10 +10,11 @@
 //! 4. b_j for j ∈ C, r* = ⊕ m_{j,0} over b_j = 0   ──►    at most N_maxones ones, and r* is right
 //! ```
 //!
-//! m_{j,0} = H(j, q_j) and m_{j,1} = H'(j, q_j ⊕ Δ). The receiver settles a batch as soon as it has its
-//! challenge: it keeps the strings of the ones, in the order, and drops all rows. The challenge of a batch is
-//! drawn after its OTs, and OTs of the next batches are on their way meanwhile. A cheater may choose these by
-//! the challenges that it has seen; the bound holds for such a cheater.
+//! m_{j,0} = H(j, q_j) and m_{j,1} = H'(j, q_j ⊕ Δ); in the variant `chosen-strings` the sender chooses both, and sends
+//! them masked by these before the challenge ([`chosen`]). The receiver settles a batch as soon as it
+//! has its challenge: it keeps the strings of the ones, in the order, and drops all rows. The challenge of a batch is
+//! drawn after its OTs, and OTs of the next batches are on their way meanwhile. A cheater may choose these by the
+//! challenges that it has seen; the bound holds for such a cheater.
 
 use std::collections::VecDeque;
 
@@ -23,6 +24,7 @@ use vesica_crypto::memory::{Wiped, large_zeros, prefetch};
 use vesica_crypto::par;
 use zeroize::Zeroizing;
 
+use super::chosen::{self, ChosenStrings, Masked};
 use super::draws::{challenge, vartime_shuffle};
 use super::ots::{Batches, Form, MOST_WAITING, ReceiverOts, SenderOts};
 use super::parameters::Rr16Parameters;
@@ -160,6 +162,10 @@ impl Settled {
 
     /// Takes the challenge of a batch.
     fn settle(&mut self, ctx: &mut Ctx<'_, '_>, batches: &Batches, batch: &Batch) -> Result<(), Error> {
+        let masked = match Form::of(&ctx.run.parameters) {
+            Form::Chosen => chosen::receive(batch.rows.len(), ctx.channel)?,
+            _ => Vec::new(),
+        };
         let mut seed = Block::ZERO;
         ctx.channel.recv_exact(seed.as_mut_bytes())?;
         let parameters = self.state.parameters;
@@ -178,7 +184,8 @@ impl Settled {
         let Ok(()) = par::for_each(ctx.run.threads, tasks, |index, (input, output)| {
             let ((all, choices), rows) = input;
             let ((((order, strings), ones), answers), sum) = output;
-            let group = Group { parameters: &parameters, number: first + index, rows, hashes };
+            let masked = masked.get(index * ots..(index + 1) * ots);
+            let group = Group { parameters: &parameters, number: first + index, rows, masked, hashes };
             let (mut opened, mut marks) = (vec![0; parameters.opened()], vec![0; ots]);
             group.prefetch();
             challenge(seed, group.number as u64, &mut opened, &mut marks);
@@ -197,6 +204,8 @@ struct Group<'a> {
     parameters: &'a Rr16Parameters,
     number: usize,
     rows: &'a [Block],
+    /// The sender's strings; of chosen ones.
+    masked: Option<&'a [Masked]>,
     hashes: &'a RowHashes,
 }
 
@@ -204,6 +213,11 @@ impl Group<'_> {
     /// The number of an OT among all of the run.
     fn ot(&self, number: u16) -> u64 {
         self.number as u64 * u64::from(self.parameters.ots_of_group()) + u64::from(number)
+    }
+
+    /// What the hash of an OT's row is added to for m_{j,choice}.
+    fn masked(&self, number: u16, choice: usize) -> Block {
+        self.masked.map_or(Block::ZERO, |masked| masked[usize::from(number)][choice])
     }
 
     /// Prefetches the rows, which are then read in random order.
@@ -231,8 +245,9 @@ impl Group<'_> {
             rows.extend(opened.iter().map(|&number| [self.rows[usize::from(number)]]));
             numbers.extend(opened.iter().map(|&number| self.ot(number)));
             self.hashes.opened.hash_at(&numbers, &mut rows);
-            for (at, [string]) in rows.iter().enumerate() {
-                sum ^= *string & !Block::mask(answers[at / 8] >> (at % 8) & 1 == 1);
+            for (at, ([string], &number)) in rows.iter().zip(opened).enumerate() {
+                let string = *string ^ self.masked(number, 0);
+                sum ^= string & !Block::mask(answers[at / 8] >> (at % 8) & 1 == 1);
             }
         }
         sum
@@ -265,6 +280,7 @@ impl Group<'_> {
                 *slot = self.ot(number);
             }
             self.hashes.strings.hash_at(&numbers[..order.len()], strings.as_chunks_mut().0);
+            strings.iter_mut().zip(order).for_each(|(string, &number)| *string ^= self.masked(number, 1));
         }
     }
 }
@@ -280,40 +296,54 @@ pub fn offline_send(ctx: &mut Ctx<'_, '_>, items: usize) -> Result<OfflineSender
     ctx.run.phase(Phase::BaseOts, 0);
     let mut ots = SenderOts::setup(ctx)?;
     ctx.run.phase(Phase::Extend, parameters.ots());
+    let form = Form::of(&ctx.run.parameters);
+    let strings = (form == Form::Chosen).then(|| ChosenStrings::new(&parameters, Block::random(ctx.rng)));
     let mut sender = OfflineSender {
         id: id_of(ctx.run, &parameters),
         parameters,
         challenges: Vec::with_capacity(batches.count()),
         rows: Wiped::from(large_zeros(parameters.ots())),
         offset: Zeroizing::new(Block::ZERO),
+        chosen: strings.is_some(),
     };
+    let hashes = RowHashes::of(&sender.id);
     // Δ of each batch: set-ups have their own.
     let mut deltas = Wiped::from(Vec::with_capacity(batches.count()));
     for number in 0..batches.count() {
-        let first = batches.groups(number).0 * parameters.ots_of_group() as usize;
+        let group = batches.groups(number).0;
+        let first = group * parameters.ots_of_group() as usize;
         let rows = &mut sender.rows[first..first + batches.ots(number)];
-        deltas.push(ots.extend(ctx, batches, number, rows)?);
+        let delta = ots.extend(ctx, batches, number, rows)?;
+        deltas.push(delta);
+        if let Some(strings) = &strings {
+            strings.send((ctx.run.threads, &hashes), (group, delta), rows, ctx.channel)?;
+        }
         let seed = Block::random(ctx.rng);
         sender.challenges.push(seed);
         ctx.channel.send(seed.as_bytes())?;
         ctx.channel.flush()?;
         ctx.run.advance(batches.ots(number))?;
     }
-    sender.check(ctx)?;
-    sender.add_offsets(Form::of(&ctx.run.parameters), &batches, &deltas);
+    sender.check(ctx, &hashes, strings.as_ref())?;
+    sender.add_offsets(form, &batches, &deltas);
     Ok(sender)
 }
 
 impl OfflineSender {
     /// 4. Receives the answer, and checks it.
-    fn check(&self, ctx: &mut Ctx<'_, '_>) -> Result<(), Error> {
+    fn check(
+        &self,
+        ctx: &mut Ctx<'_, '_>,
+        hashes: &RowHashes,
+        strings: Option<&ChosenStrings>,
+    ) -> Result<(), Error> {
         let parameters = &self.parameters;
         let mut answers = vec![0; parameters.groups() * parameters.opened() / 8];
         let mut claimed = Block::ZERO;
         ctx.channel.recv_exact(&mut answers)?;
         ctx.channel.recv_exact(claimed.as_mut_bytes())?;
         let ones: u64 = answers.iter().map(|answers| u64::from(answers.count_ones())).sum();
-        let sum = self.sum_of_zeros(ctx.run.threads, &answers);
+        let sum = self.sum_of_zeros(ctx.run.threads, hashes, strings, &answers);
         let right = bool::from(sum.as_bytes().ct_eq(claimed.as_bytes()));
         if right && ones <= parameters.most_opened_ones() {
             Ok(())
@@ -323,16 +353,31 @@ impl OfflineSender {
     }
 
     /// ⊕ m_{j,0} over the opened OTs that were answered with zero.
-    pub(super) fn sum_of_zeros(&self, threads: usize, answers: &[u8]) -> Block {
-        let (parameters, hashes) = (&self.parameters, RowHashes::of(&self.id));
+    fn sum_of_zeros(
+        &self,
+        threads: usize,
+        hashes: &RowHashes,
+        strings: Option<&ChosenStrings>,
+        answers: &[u8],
+    ) -> Block {
+        let parameters = &self.parameters;
         let mut sums = vec![Block::ZERO; parameters.groups()];
         let tasks = answers.chunks(parameters.opened() / 8).zip(&mut sums);
         let Ok(()) = par::for_each(threads, tasks, |number, (answers, sum)| {
             let ots = parameters.ots_of_group() as usize;
             let (mut opened, mut marks) = (vec![0; parameters.opened()], vec![0; ots]);
             challenge(self.challenge_of(number), number as u64, &mut opened, &mut marks);
-            let rows = &self.rows[number * ots..][..ots];
-            *sum = Group { parameters, number, rows, hashes: &hashes }.sum_of_zeros(&opened, answers);
+            *sum = match strings {
+                Some(strings) => {
+                    let zeros = strings.of_group(number, false);
+                    let answered = (0..).zip(&opened).filter(|(at, _)| answers[at / 8] >> (at % 8) & 1 == 0);
+                    answered.fold(Block::ZERO, |sum, (_, &opened)| sum ^ zeros[usize::from(opened)])
+                }
+                None => {
+                    let rows = &self.rows[number * ots..][..ots];
+                    Group { parameters, number, rows, masked: None, hashes }.sum_of_zeros(&opened, answers)
+                }
+            };
             Ok::<_, std::convert::Infallible>(())
         });
         sums.into_iter().fold(Block::ZERO, |all, sum| all ^ sum)
@@ -343,8 +388,12 @@ impl OfflineSender {
         self.challenges[group / Batches::of(&self.parameters).size]
     }
 
-    /// From here on, m_{j,1} = H(j, row j ⊕ offset). One Δ is the offset; several go into the rows.
+    /// From here on, m_{j,1} = H(j, row j ⊕ offset). One Δ is the offset; several go into the rows. Chosen strings
+    /// have none.
     fn add_offsets(&mut self, form: Form, batches: &Batches, deltas: &[Block]) {
+        if form == Form::Chosen {
+            return;
+        }
         if form != Form::Silent {
             *self.offset = deltas.first().copied().unwrap_or(Block::ZERO);
             return;

@@ -3,7 +3,8 @@
 //! The standard form is SoftSpoken's with its check. `silent` is for slow links: 32 bits an OT become a bit
 //! for the choice and a fraction of one for the set-ups, each of which serves a few million OTs, so that its
 //! memory is bounded. Every set-up has base OTs and a Δ of its own. `kos15` is what RR16 ran, with the check
-//! of KOS15's revision.
+//! of KOS15's revision. `chosen-strings` is the standard form's extension with strings on top of it
+//! ([`chosen`]).
 
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
@@ -12,6 +13,7 @@ use vesica_ot::security::{Malicious, NoCache, Profile, Security};
 use vesica_ot::softspoken::{self, Choices, Width};
 use vesica_ot::{CotReceiver, CotSender, base, silent, small_field};
 
+use super::chosen;
 use super::parameters::Rr16Parameters;
 use crate::entry::Shape;
 use crate::error::Error;
@@ -42,6 +44,8 @@ variants! {
         Silent = "silent", "silent OT, for slow links: a few bits an OT, and several times the work";
         /// KOS15.
         Kos = "kos15", "OTs of 128 bits by KOS15, as RR16 ran them; with the check of its revision";
+        /// SoftSpoken, with strings of the sender's choice.
+        Chosen = "chosen-strings", "OTs of chosen strings, 32 bytes more each: their hash need not be programmable";
     }
 }
 
@@ -94,7 +98,7 @@ impl ReceiverOts {
     pub(super) fn setup(ctx: &mut Ctx<'_, '_>) -> Result<Self, Error> {
         let Ctx { run, channel, rng, .. } = ctx.reborrow();
         Ok(match Form::of(&run.parameters) {
-            Form::Standard => {
+            Form::Standard | Form::Chosen => {
                 let ots = softspoken::Receiver::setup(&run.context, WIDTH, NoCache, channel, rng)?;
                 ReceiverOts::Extension(Box::new(ots))
             }
@@ -150,7 +154,7 @@ impl SenderOts {
     pub(super) fn setup(ctx: &mut Ctx<'_, '_>) -> Result<Self, Error> {
         let Ctx { run, channel, rng, .. } = ctx.reborrow();
         Ok(match Form::of(&run.parameters) {
-            Form::Standard => {
+            Form::Standard | Form::Chosen => {
                 let ots = softspoken::Sender::setup(&run.context, WIDTH, NoCache, channel, rng)?;
                 SenderOts::Extension(Box::new(ots))
             }
@@ -204,7 +208,7 @@ pub(super) fn extension_bytes(shape: &Shape) -> [u64; 2] {
     let batches = Batches::of(&Rr16Parameters::of_shape(shape));
     let ots = (0..batches.count()).map(|batch| batches.ots(batch));
     match Form::of(&shape.parameters) {
-        Form::Standard => {
+        Form::Standard | Form::Chosen => {
             let batch = |ots| softspoken::bytes(WIDTH, Security::Malicious, ots, Choices::Chosen) as u64;
             let once = small_field::message_bytes(WIDTH, Security::Malicious) as u64;
             [once + ots.map(batch).sum::<u64>(), 0]
@@ -217,6 +221,14 @@ pub(super) fn extension_bytes(shape: &Shape) -> [u64; 2] {
                 .fold([0, 0], |sum, setup| [sum[0] + setup[0] as u64, sum[1] + setup[1] as u64]);
             [from_receiver + ots.map(|ots| ots as u64 / 8).sum::<u64>(), from_sender]
         }
+    }
+}
+
+/// Bytes of the sender's strings.
+pub(super) fn string_bytes(shape: &Shape) -> u64 {
+    match Form::of(&shape.parameters) {
+        Form::Chosen => (chosen::BYTES * Rr16Parameters::of_shape(shape).ots()) as u64,
+        _ => 0,
     }
 }
 
@@ -235,7 +247,9 @@ fn setups(shape: &Shape) -> impl Iterator<Item = usize> {
 pub(super) fn flights(shape: &Shape) -> u32 {
     let batches = Batches::of(&Rr16Parameters::of_shape(shape));
     match Form::of(&shape.parameters) {
-        Form::Standard | Form::Kos => 7 + 2 * ((batches.count() - 1) / (MOST_WAITING + 1)) as u32,
+        Form::Standard | Form::Kos | Form::Chosen => {
+            7 + 2 * ((batches.count() - 1) / (MOST_WAITING + 1)) as u32
+        }
         Form::Silent => 6 * setups(shape).count() as u32 + 5,
     }
 }

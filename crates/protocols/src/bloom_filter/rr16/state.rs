@@ -62,9 +62,10 @@ pub struct OfflineSender {
     pub(super) parameters: Rr16Parameters,
     /// The challenge of each batch.
     pub(super) challenges: Vec<Block>,
-    /// m_{j,1} = H(j, row j ⊕ offset).
+    /// m_{j,1} = H(j, row j ⊕ offset), or row j where strings are `chosen`.
     pub(super) rows: Wiped<Block>,
     pub(super) offset: Zeroizing<Block>,
+    pub(super) chosen: bool,
 }
 
 impl std::fmt::Debug for OfflineReceiver {

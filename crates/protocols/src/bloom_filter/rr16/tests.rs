@@ -9,10 +9,12 @@ use vesica_crypto::prg::Prg;
 use vesica_ot::testing::credible;
 use zeroize::Zeroizing;
 
+use super::chosen::{self, ChosenStrings};
 use super::draws::{challenge, vartime_shuffle};
 use super::ots::Batches;
 use super::state::RowHashes;
 use super::*;
+use crate::parameters::Parameters;
 use crate::testing::{Case, DIRECTIONS, Planted, Tampering, Target, duel, planted, wiped};
 
 /// Both outputs of an offline phase, of OTs as a dealer hands them out.
@@ -24,8 +26,8 @@ fn dealt(items: usize, seed: u64) -> (OfflineReceiver, OfflineSender) {
     let mut rows = vec![Block::ZERO; parameters.ots()];
     prg.fill_blocks(&mut rows);
     let challenges: Vec<_> = (0..Batches::of(&parameters).count()).map(|_| prg.block()).collect();
-    let sender =
-        OfflineSender { id, parameters, challenges, rows: Wiped::from(rows), offset: Zeroizing::new(offset) };
+    let (rows, offset, chosen) = (Wiped::from(rows), Zeroizing::new(offset), false);
+    let sender = OfflineSender { id, parameters, challenges, rows, offset, chosen };
     let (mut orders, mut counts) = (Vec::new(), Vec::new());
     let mut strings = vec![Block::ZERO; parameters.groups() * ones];
     let order_seed = prg.block();
@@ -39,7 +41,7 @@ fn dealt(items: usize, seed: u64) -> (OfflineReceiver, OfflineSender) {
         let mine = unopened(&order[..ones]);
         for (string, number) in strings[group * ones..].iter_mut().zip(&mine) {
             let ot = group * ots + usize::from(*number);
-            let mut row = [[sender.rows[ot] ^ offset]];
+            let mut row = [[sender.rows[ot] ^ *sender.offset]];
             RowHashes::of(&id).strings.hash_at(&[ot as u64], &mut row);
             *string = row[0][0];
         }
@@ -99,8 +101,7 @@ fn the_permutation_does_not_depend_on_the_filter() {
         let sets = planted(30, 5, 0, seed);
         let (offline, _) = dealt(30, seed);
         let (mut here, mut there) = memory::pair();
-        let run =
-            ENTRY.run(&[seed as u8; 32], Sizes { receiver: 30, sender: 5 }, crate::Parameters::default());
+        let run = ENTRY.run(&[seed as u8; 32], Sizes { receiver: 30, sender: 5 }, Parameters::default());
         let positions = FilterPositions::new(&run.context, parameters.shape(), &sets.receiver, 1);
         let random = offline.order.to_vec();
         let filter = ReceiverFilter::new(&run, offline, &positions);
@@ -231,7 +232,7 @@ fn choices_say_nothing_of_the_items() {
 
 #[test]
 fn secrets_are_wiped_where_a_run_breaks_off() {
-    let honest = wiped::run(&ENTRY, crate::Parameters::default(), None);
+    let honest = wiped::run(&ENTRY, Parameters::default(), None);
     let parameters = Rr16Parameters::for_items(200);
     let strings = parameters.groups() * parameters.ones() * Block::BYTES;
     let rows = parameters.ots() * Block::BYTES;
@@ -243,9 +244,9 @@ fn secrets_are_wiped_where_a_run_breaks_off() {
         frame: honest.frames[party] - 1,
         tampering: Tampering::Drop,
     };
-    let [(well, wiped_bytes), _] = wiped::run(&ENTRY, crate::Parameters::default(), Some(target(1))).parties;
+    let [(well, wiped_bytes), _] = wiped::run(&ENTRY, Parameters::default(), Some(target(1))).parties;
     assert!(!well && wiped_bytes > strings + rows);
-    let [_, (well, wiped_bytes)] = wiped::run(&ENTRY, crate::Parameters::default(), Some(target(0))).parties;
+    let [_, (well, wiped_bytes)] = wiped::run(&ENTRY, Parameters::default(), Some(target(0))).parties;
     assert!(!well && wiped_bytes > rows);
 }
 
@@ -256,6 +257,78 @@ fn offline_phases_differ() {
     let (first, second) = (dealt(2, rng.next_u64() % 200), dealt(2, 201));
     assert!(first.0.order[..] != second.0.order[..] && first.0.id() != second.0.id());
     assert_eq!(format!("{:?}", first.1), format!("{:?}", second.1), "nothing of a state is printed");
+}
+
+/// Both halves of an offline phase with strings that the sender chooses.
+fn with_chosen_strings(items: usize, seed: u64) -> (OfflineReceiver, OfflineSender) {
+    let sets = planted(5, 5, 0, 1);
+    let case = Case {
+        parameters: Parameters { variant: Form::Chosen.variant(), ..Parameters::default() },
+        seed,
+        ..Case::default()
+    };
+    let (receiver, sender) = duel(
+        (&ENTRY, &sets, case),
+        Box::new(|ctx| offline_receive(ctx, items)),
+        Box::new(|ctx| offline_send(ctx, items)),
+    );
+    (receiver.unwrap(), sender.unwrap())
+}
+
+/// Where the sender chooses strings, the receiver has those of its ones as they were chosen, with no hash on top.
+#[test]
+fn chosen_strings_arrive_as_they_were_chosen() {
+    let (receiver, sender) = with_chosen_strings(800, 1);
+    let parameters = receiver.parameters;
+    assert!(parameters.groups() > 1 && sender.chosen);
+    for group in 0..parameters.groups() {
+        let order = &receiver.order[group * parameters.kept()..][..receiver.ones[group] as usize];
+        for (number, string) in order.iter().zip(&receiver.strings[group * parameters.ones()..]) {
+            let ot = group * parameters.ots_of_group() as usize + usize::from(*number);
+            assert!(*string == sender.rows[ot], "group {group}, OT {number}");
+        }
+    }
+}
+
+/// A string that two OTs share tells what a choice of zero must not: no two of a run are equal, nor of two runs, and
+/// the proof of a zero is none of the filter's strings.
+#[test]
+fn flaw_chosen_strings_that_two_ots_share() {
+    let mut seen = std::collections::HashSet::new();
+    let mut add = |strings: &[Block]| assert!(strings.iter().all(|string| seen.insert(string.to_bytes())));
+    add(&with_chosen_strings(300, 1).1.rows);
+    add(&with_chosen_strings(300, 2).1.rows);
+    let parameters = Rr16Parameters::for_items(800);
+    let strings = ChosenStrings::new(&parameters, Block::ONES);
+    for group in 0..parameters.groups() {
+        [false, true].into_iter().for_each(|choice| add(&strings.of_group(group, choice)));
+    }
+}
+
+/// What is sent of a string is masked by a hash of a row that the receiver has for its own choice alone.
+#[test]
+fn flaw_a_chosen_string_without_its_mask() {
+    let parameters = Rr16Parameters::for_items(3);
+    let (strings, hashes) = (ChosenStrings::new(&parameters, Block::ONES), RowHashes::of(&[1; ID]));
+    let (mut here, mut there) = memory::pair();
+    let (mut prg, count) = (Prg::from_seed(Block::ZERO), parameters.ots_of_group() as usize);
+    let (mut rows, delta) = (vec![Block::ZERO; count], prg.block());
+    prg.fill_blocks(&mut rows);
+    let first = rows.clone();
+    strings.send((1, &hashes), (0, delta), &mut rows, &mut here).unwrap();
+    here.flush().unwrap();
+    let masked = chosen::receive(count, &mut there).unwrap();
+    let own = [false, true].map(|choice| strings.of_group(0, choice));
+    for (number, masked) in masked.iter().enumerate() {
+        let pad = |pads: &vesica_ot::random::OtPads<1>, row| {
+            let mut row = [[row]];
+            pads.hash_at(&[number as u64], &mut row);
+            row[0][0]
+        };
+        let masks = [pad(&hashes.opened, first[number]), pad(&hashes.strings, first[number] ^ delta)];
+        assert!(*masked == [own[0][number] ^ masks[0], own[1][number] ^ masks[1]], "OT {number}");
+    }
+    assert!(rows[..] == own[1][..]);
 }
 
 /// Nobody knows which OTs are opened before they are made: each batch of each run has a challenge of its own.
@@ -277,7 +350,7 @@ fn flaw_a_challenge_that_can_be_known_before_its_ots() {
 
 /// The context of the hash functions and masks, as both sides have it after a coin toss.
 fn tossed(receiver_seed: u64, sender_seed: u64) -> [u8; 16] {
-    let run = ENTRY.run(&[7; 32], Sizes { receiver: 3, sender: 3 }, crate::Parameters::default());
+    let run = ENTRY.run(&[7; 32], Sizes { receiver: 3, sender: 3 }, Parameters::default());
     let (mut here, mut there) = memory::pair();
     let hash = |context: Context| {
         let mut hash = [0; 16];

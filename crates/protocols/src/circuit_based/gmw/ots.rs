@@ -3,7 +3,7 @@
 //! | form | OTs | bytes of an OT at level 128 |
 //! |---|---|---|
 //! | standard | SoftSpoken, k = 4 | 31/8 |
-//! | `iknp`, and all forms above level 128 | IKNP, those of the papers | 16 |
+//! | `iknp`, `single-bits`, and all forms above level 128 | IKNP, those of the papers | 16 |
 //! | `silent` | silent OT, piece by piece | about 1/13 |
 //!
 //! ```text

@@ -12,6 +12,9 @@
 //!   strings, one each way, in the place of one for each bit. Swappers are set by the sender, so that theirs go one
 //!   way only.
 //!
+//! The variant `single-bits` leaves out the second: it is the "Circuit + GMW" that PSZ14 starts from, where each of
+//! these gates takes two OTs of single bits, κ + 2 bits each with IKNP.
+//!
 //! ```text
 //! receiver (Y)                                     sender (X)
 //! 1. sorts its numbers                             sorts its numbers; π ←$ permutations of m slots
@@ -33,13 +36,13 @@ use std::sync::{Mutex, PoisonError};
 
 use vesica_circuit::circuits::sort_compare_shuffle as circuit;
 use vesica_circuit::gadgets::comparison_tree::greater_by_tree;
-use vesica_circuit::gmw::Cost;
+use vesica_circuit::gmw::{Cost, SingleBits};
 use vesica_circuit::shuffle::{Controls, permute};
 use vesica_circuit::{Bits, Engine, Input, Opening, Party};
 use vesica_encode::items::{Items, random_order};
 use zeroize::Zeroizing;
 
-use super::super::gmw::{self, extension_bytes, flights_of, gates_of, layer_bytes};
+use super::super::gmw::{self, Form, extension_bytes, flights_of, gates_of, layer_bytes};
 use super::super::{Circuit, audit};
 use super::{
     RETURNED, Slots, Sorted, bits, inputs_of, opened_numbers, receiver_result, sender_result, slots_by,
@@ -52,7 +55,8 @@ use crate::protocol::{Ctx, Learns, Role, Run, Sizes};
 
 /// The formula of the gates.
 const GATES: &str = "(4·w - ⌈log2 w⌉ - 2)·(2-sorters of the merger) + w·(m + ⌊(n_r + n_s - 1)/2⌋) + m·(w - 1), \
-    + w ([sigma]); private: w·(m·d - 2^d + 1), d = ⌈log2 m⌉; [audit-max]: at most m + d more";
+    + w ([sigma]); private (single-bits: ANDs like the others): w·(m·d - 2^d + 1), d = ⌈log2 m⌉; \
+    [audit-max]: at most m + d more";
 
 /// The formula of what the sender sends for its OTs.
 const SENDERS_OTS: &str = "31·16·(⌈ANDs of bits/128⌉ + ⌈(selections + swappers)/128⌉) \
@@ -70,6 +74,7 @@ pub static ENTRY: Entry = gmw::entry(
 )
 .paper("PSZ14 §3.2, PSSZ15 §3.4")
 .sigma(1, 64)
+.variants(Form::VARIANTS)
 .audited()
 .flights(|shape| flights_of(shape, &cost(shape)))
 .gates(GATES, gates)
@@ -152,15 +157,25 @@ struct Shuffled<'a> {
     controls: Option<&'a Controls>,
 }
 
+impl Shuffled<'_> {
+    /// Merges, selects, permutes and opens.
+    fn run_on<E: Engine>(self, engine: &mut E) -> Result<Option<Vec<Bits>>, Error> {
+        let Slots { mut values, matches, zero } = slots_by(engine, self.run, self.inputs, greater_by_tree)?;
+        permute(engine, Party::Sender, self.controls, &mut values)?;
+        values.extend(zero);
+        audit::open(self.run, engine, &[&matches], Opening::ToReceiver, &values)
+    }
+}
+
 impl Circuit for Shuffled<'_> {
     /// What the slots hold, for the receiver.
     type Output = Option<Vec<Bits>>;
 
     fn run<E: Engine>(self, engine: &mut E) -> Result<Self::Output, Error> {
-        let Slots { mut values, matches, zero } = slots_by(engine, self.run, self.inputs, greater_by_tree)?;
-        permute(engine, Party::Sender, self.controls, &mut values)?;
-        values.extend(zero);
-        audit::open(self.run, engine, &[&matches], Opening::ToReceiver, &values)
+        match Form::of(&self.run.parameters) {
+            Form::SingleBits => self.run_on(&mut SingleBits(engine)),
+            _ => self.run_on(engine),
+        }
     }
 }
 
@@ -201,6 +216,8 @@ mod tests {
     use super::*;
     use crate::parameters::Parameters;
     use crate::protocol::Sizes;
+    use crate::testing::{Case, planted_for, run_pair};
+    use vesica_circuit::gmw::Demand;
     use vesica_circuit::{networks, shuffle};
 
     fn of(receiver: usize, sender: usize, sigma: u32) -> Shape {
@@ -241,6 +258,58 @@ mod tests {
         assert_eq!(cost.count.select_ands, 32 * demand.strings);
         assert_eq!(demand.bits + cost.count.select_ands, cost.count.ands);
         assert_eq!(demand.private, [0, shuffle::swappers(256)]);
+    }
+
+    /// What a run sends in each form, in MB of 2^20 bytes.
+    fn megabytes(shape: &Shape) -> f64 {
+        let bytes: u64 = ENTRY.sent(shape).map(|(_, bytes)| bytes).sum();
+        bytes as f64 / f64::from(1 << 20)
+    }
+
+    /// PSZ14, slide "Results: communication (2^18 items)", rows Circuit + GMW and Optimized GMW. The slide counts
+    /// 5·σ·n·log2 n and 3·σ·n·log2 n gates of two OTs, and κ + 2 bits an OT.
+    #[test]
+    fn communication_is_that_of_the_slides() {
+        for (level, plain, optimized) in [(80, 14_760.0, 8_856.0), (128, 23_400.0, 14_040.0)] {
+            for (form, slide) in [(Form::SingleBits, plain), (Form::Iknp, optimized)] {
+                let Shape { parameters, sizes, .. } = of(1 << 18, 1 << 18, 32);
+                let parameters = Parameters { level, variant: form.variant(), ..parameters };
+                let ratio = megabytes(&Shape { parameters, ..Shape::new(sizes) }) / slide;
+                assert!((1.0..1.05).contains(&ratio), "{form:?} at level {level}: {ratio}");
+            }
+        }
+    }
+
+    /// Every gate takes two OTs of single bits, and 2 bits of each party: the transcript of a run, part by part.
+    #[test]
+    fn single_bits_send_two_ots_a_gate() {
+        for level in [80, 128] {
+            let parameters =
+                Parameters { level, variant: Form::SingleBits.variant(), ..of(1, 1, 32).parameters };
+            let sets = planted_for(&parameters, 100, 156, 30, 1);
+            let ended = run_pair(&ENTRY, &sets, Case { parameters, ..Case::default() });
+            assert!(ended.confirmed() && ended.receiver.unwrap().rows() == sets.receiver_rows.as_slice());
+
+            let shape = Shape { parameters, ..Shape::new(Sizes { receiver: 100, sender: 156 }) };
+            let strings = cost(&of(100, 156, 32)).count;
+            let Cost { count, .. } = cost(&shape);
+            assert_eq!((count.ands, count.private_ands), (strings.ands + strings.private_ands, 0));
+            assert_eq!((count.depth, count.layers), (strings.depth, strings.layers));
+            let demand = Demand { bits: count.ands, ..Demand::default() };
+            assert_eq!(cost(&shape).demand(), demand);
+
+            // A row of κ bits an OT, in blocks of 128, and 2 bits a gate in whole bytes a layer.
+            let rows = u64::from(level) * 16 * count.ands.div_ceil(128);
+            let setup = |role| gmw::base_bytes(&shape, role) + gmw::setup_bytes(&shape, role);
+            let [by_receiver, by_sender] = [Role::Receiver, Role::Sender].map(setup);
+            let layers = |sent: u64, last: u64| {
+                let gates = sent - rows - 32 - last;
+                assert!((2 * count.ands / 8..2 * count.ands / 8 + count.layers).contains(&gates), "{gates}");
+            };
+            let slots = (slots_of(&shape) * 32 + 1).div_ceil(8);
+            layers(ended.traffic.payload_sent - by_receiver, 0);
+            layers(ended.traffic.payload_received - by_sender, slots);
+        }
     }
 
     #[test]
