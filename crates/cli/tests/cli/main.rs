@@ -30,6 +30,7 @@ mod packages;
 mod parts;
 mod plan;
 mod post;
+mod post_quantum;
 mod profile;
 mod python_options;
 mod relay;

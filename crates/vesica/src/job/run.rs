@@ -67,7 +67,7 @@ impl Job {
             return self.refuse(Error::net(RunPhase::Prepare, &error), on_event);
         }
         self.table.protected.extend(partner.keep_base_ots.clone());
-        let mine = match partner.local_state(self.role, self.settings.security) {
+        let mine = match partner.local_state(self.role, &self.settings) {
             Ok(mine) => mine,
             Err(error) => return self.refuse(error, on_event),
         };

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 use chrono::{DateTime, SecondsFormat, Utc};
 use vesica_channel::{CancelToken, Digests, Meter, Traffic};
 use vesica_net::{Connection, NetEvent, PublicKey};
-use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, Participant, Phase, Progress, Role};
+use vesica_protocols::{DEFAULT_LEVEL, KeyAgreement, MaskWidth, Participant, Phase, Progress, Role};
 use vesica_table::{Output, RowSet, RuleReport, Table, TableReport, shown_path};
 use vesica_text::{Audience, Text, text};
 
@@ -400,6 +400,9 @@ impl<'a> Reporter<'a> {
         }
         if let Some(variant) = parameters.variant {
             report.parameters.insert("variant", variant.name.into());
+        }
+        if parameters.base_ots != KeyAgreement::default() {
+            report.parameters.insert("base_ots", parameters.base_ots.name().into());
         }
         if parameters.paper {
             report.parameters.insert("paper_parameters", true.into());
