@@ -1,4 +1,5 @@
-//! The messages of a few base OTs, from either key agreement. The peer sends an honest message with changes, or any bytes.
+//! The messages of a few base OTs, from either key agreement. The peer sends an honest message with changes, or any
+//! bytes.
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;

@@ -45,7 +45,8 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Draws Δ, and begins base OTs from this key agreement. Flight 1 is for [`receiver::Begun::new`](super::receiver::Begun::new).
+    /// Draws Δ, and begins base OTs from this key agreement. Flight 1 is for
+    /// [`receiver::Begun::new`](super::receiver::Begun::new).
     #[must_use]
     pub fn new(context: &Context, agreement: KeyAgreement, rng: &mut dyn CryptoRng) -> (Self, Vec<u8>) {
         Self::with_delta(context, agreement, Block::random(rng), rng)
@@ -67,9 +68,9 @@ impl Opened {
     /// while the receiver makes the rest.
     ///
     /// # Errors
-    /// If the part of the base OTs that it begins with is cut or not valid. Trees that are not what they must be end the run
-    /// in [`respond`](Prepared::respond), as wrong corrections do: how much of flight 2 was read does not tell which
-    /// check has failed.
+    /// If the part of the base OTs that it begins with is cut or not valid. Trees that are not what they must be end
+    /// the run in [`respond`](Prepared::respond), as wrong corrections do: how much of flight 2 was read does not
+    /// tell which check has failed.
     pub fn prepare<V: Value, S: Covers<V>>(
         self,
         plan: &Plan,

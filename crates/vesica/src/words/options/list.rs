@@ -347,8 +347,8 @@ pub static OPTIONS: &[RunOption] = &[
         reads: Reads::Word(KeyAgreement::words),
         usual: Some("diffie-hellman"),
         set: |settings, text| put(&mut settings.base_ots, KeyAgreement::of(text)),
-        help: "What base OTs are made from, in the protocols that make them: ml-kem is ML-KEM-768, which no quantum computer is \
-               known to break, and takes 577 kB for each 128 of them (docs/post-quantum.md)",
+        help: "What base OTs are made from, in the protocols that make them: ml-kem is ML-KEM-768, which no quantum \
+               computer is known to break, and takes 577 kB for each 128 of them (docs/post-quantum.md)",
     },
     RunOption {
         name: "audit-max",
