@@ -58,7 +58,7 @@ impl Target {
 pub fn targets() -> Vec<Target> {
     let parsers = parsers::targets().into_iter().chain(parts::targets()).chain(tables::targets());
     parsers
-        .chain([base::target(), spill::target()])
+        .chain(base::targets().chain([spill::target()]))
         .chain(roles::targets())
         .chain(helped::targets())
         .collect()

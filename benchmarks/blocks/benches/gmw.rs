@@ -14,6 +14,7 @@ use vesica_circuit::{Bits, Engine, Error, Party, Watch};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
 use vesica_crypto::prg::Prg;
+use vesica_ot::base::Origin;
 use vesica_ot::security::{Profile, Security, SemiHonest};
 use vesica_ot::softspoken::{self, Choices, Width};
 use vesica_ot::vole::in_pieces::{self, Rooms};
@@ -135,14 +136,24 @@ fn silent_triples(criterion: &mut Criterion) {
             let (plan, rooms) = (Plan::of_bits(count, Profile::Conservative), Rooms::default());
             let send = |channel: &mut Stream, rng: &mut Prg| -> Result<_, Error> {
                 let context = &contexts[party as usize];
-                let ot =
-                    softspoken::Sender::<SemiHonest>::setup(context, WIDTH_OF_SILENT, None, channel, rng)?;
+                let ot = softspoken::Sender::<SemiHonest>::setup(
+                    context,
+                    WIDTH_OF_SILENT,
+                    Origin::default(),
+                    channel,
+                    rng,
+                )?;
                 Ok(in_pieces::Sender::new(context, &plan, ot, &rooms, rng))
             };
             let receive = |channel: &mut Stream, rng: &mut Prg| -> Result<_, Error> {
                 let context = &contexts[party.other() as usize];
-                let ot =
-                    softspoken::Receiver::<SemiHonest>::setup(context, WIDTH_OF_SILENT, None, channel, rng)?;
+                let ot = softspoken::Receiver::<SemiHonest>::setup(
+                    context,
+                    WIDTH_OF_SILENT,
+                    Origin::default(),
+                    channel,
+                    rng,
+                )?;
                 Ok(in_pieces::Receiver::new(context, &plan, ot, &rooms, rng))
             };
             let (send, receive) = match party {

@@ -8,10 +8,9 @@ use serde::{Deserialize, Serialize};
 use vesica::auto;
 use vesica::net::shaped;
 use vesica::protocols::registry::{Entry, Security, Shape};
-use vesica::protocols::{DEFAULT_LEVEL, Learns, Noise, Profile, Role, Sizes};
+use vesica::protocols::{DEFAULT_LEVEL, KeyAgreement, Learns, Noise, Profile, Role, Sizes};
 use vesica::results::{ResultChoice, ResultOptions};
 use vesica::settings::{Choice, Settings};
-use vesica_ot::base::cache;
 
 use crate::BenchError;
 
@@ -43,6 +42,9 @@ pub struct Cell {
     /// `conservative`, `fast` or `lean`.
     #[serde(default, skip_serializing_if = "is_default", with = "word")]
     pub profile: Profile,
+    /// What base OTs are made from: `diffie-hellman` or `ml-kem`.
+    #[serde(default, skip_serializing_if = "is_default", with = "word")]
+    pub base_ots: KeyAgreement,
     /// The paper's own parameters.
     #[serde(default, skip_serializing_if = "is_default")]
     pub paper_parameters: bool,
@@ -128,6 +130,7 @@ impl Cell {
             sigma: None,
             variant: None,
             profile: Profile::default(),
+            base_ots: KeyAgreement::default(),
             paper_parameters: false,
             audit_max: None,
             result: Asked::default(),
@@ -160,6 +163,7 @@ impl Cell {
             sigma: self.sigma,
             variant: self.variant.clone(),
             profile: self.profile,
+            base_ots: self.base_ots,
             paper_parameters: self.paper_parameters,
             audit_max: self.audit_max,
             result: self.result.options(),
@@ -179,7 +183,7 @@ impl Cell {
         let auto::Choice { protocol, parameters, .. } =
             chosen.map_err(|error| BenchError::Cell(error.text().shell()))?;
         let sizes = Sizes { receiver: self.receiver, sender: self.sender };
-        let takes_kept = protocol.keeps_base_ots() && cache::may_be_cached(parameters.level);
+        let takes_kept = protocol.keeps_base_ots() && parameters.may_keep_base_ots();
         if self.kept_base_ots && (!takes_kept || self.security == Security::Malicious) {
             let (name, level) = (protocol.name, parameters.level);
             let what = format!("{name} ({}, level {level}) cannot use kept base OTs", self.security);

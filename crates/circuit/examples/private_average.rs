@@ -18,6 +18,7 @@ use vesica_circuit::gadgets::adder::add;
 use vesica_circuit::{Bits, Engine, Error, Input, Opening, Party, bits, yao};
 use vesica_crypto::hash::{Context, Label};
 use vesica_net::{Address, Connection, ConnectionSecurity, Options, establish};
+use vesica_ot::base::Origin;
 use vesica_ot::iknp;
 
 /// Bits of a total; those below `ROUNDED` are not opened.
@@ -51,11 +52,25 @@ fn run(party: Party, total_of_mine: u64, connection: &mut Connection) -> Result<
     let watch: &mut yao::Watch<'_> = &mut |_| Ok(());
     let opened = match party {
         Party::Receiver => {
-            let ot = iknp::Receiver::<1>::setup(&context, label, LEVEL, None, &mut **connection, &mut rng)?;
+            let ot = iknp::Receiver::<1>::setup(
+                &context,
+                label,
+                LEVEL,
+                Origin::default(),
+                &mut **connection,
+                &mut rng,
+            )?;
             total(&mut yao::Evaluator::new(&context, LEVEL, ot, &mut **connection, watch)?, known, hidden)?
         }
         Party::Sender => {
-            let ot = iknp::Sender::<1>::setup(&context, label, LEVEL, None, &mut **connection, &mut rng)?;
+            let ot = iknp::Sender::<1>::setup(
+                &context,
+                label,
+                LEVEL,
+                Origin::default(),
+                &mut **connection,
+                &mut rng,
+            )?;
             let engine = yao::Garbler::new(&context, LEVEL, ot, &mut **connection, watch, &mut rng);
             total(&mut engine?, hidden, known)?
         }

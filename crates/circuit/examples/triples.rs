@@ -31,6 +31,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::Prg;
 use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
+use vesica_ot::base::Origin;
 use vesica_ot::security::{Profile, SemiHonest};
 use vesica_ot::softspoken::{self, Width};
 use vesica_ot::vole::in_pieces::{self, Rooms};
@@ -204,11 +205,13 @@ fn main() {
             count,
             |sender, channel, rng| {
                 let label = BASE[sender as usize];
-                iknp::Sender::<1>::setup(&context(sender), label, 128, None, channel, rng).unwrap()
+                iknp::Sender::<1>::setup(&context(sender), label, 128, Origin::default(), channel, rng)
+                    .unwrap()
             },
             |sender, channel, rng| {
                 let label = BASE[sender as usize];
-                iknp::Receiver::<1>::setup(&context(sender), label, 128, None, channel, rng).unwrap()
+                iknp::Receiver::<1>::setup(&context(sender), label, 128, Origin::default(), channel, rng)
+                    .unwrap()
             },
         )
     });
@@ -217,12 +220,24 @@ fn main() {
             over(
                 count,
                 |sender, channel, rng| {
-                    softspoken::Sender::<SemiHonest>::setup(&context(sender), width, None, channel, rng)
-                        .unwrap()
+                    softspoken::Sender::<SemiHonest>::setup(
+                        &context(sender),
+                        width,
+                        Origin::default(),
+                        channel,
+                        rng,
+                    )
+                    .unwrap()
                 },
                 |sender, channel, rng| {
-                    softspoken::Receiver::<SemiHonest>::setup(&context(sender), width, None, channel, rng)
-                        .unwrap()
+                    softspoken::Receiver::<SemiHonest>::setup(
+                        &context(sender),
+                        width,
+                        Origin::default(),
+                        channel,
+                        rng,
+                    )
+                    .unwrap()
                 },
             )
         });
@@ -233,11 +248,14 @@ fn main() {
         over(
             count,
             |sender, channel, rng| {
-                let ot = softspoken::Sender::setup(&context(sender), WIDTH, None, channel, rng).unwrap();
+                let ot = softspoken::Sender::setup(&context(sender), WIDTH, Origin::default(), channel, rng)
+                    .unwrap();
                 in_pieces::Sender::new(&context(sender), &plan, ot, &rooms[sender as usize], rng)
             },
             |sender, channel, rng| {
-                let ot = softspoken::Receiver::setup(&context(sender), WIDTH, None, channel, rng).unwrap();
+                let ot =
+                    softspoken::Receiver::setup(&context(sender), WIDTH, Origin::default(), channel, rng)
+                        .unwrap();
                 in_pieces::Receiver::new(&context(sender), &plan, ot, &rooms[sender.other() as usize], rng)
             },
         )

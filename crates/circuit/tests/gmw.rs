@@ -18,6 +18,7 @@ use vesica_circuit::gmw::{Cost, Gmw, RandomOts, SingleBits};
 use vesica_circuit::shuffle::{self, Controls};
 use vesica_circuit::{Bits, Engine, Error, Input, Opening, Party, Wires, networks};
 use vesica_crypto::hash::{Context, Label};
+use vesica_ot::base::Origin;
 use vesica_ot::iknp;
 use zeroize::Zeroizing;
 
@@ -58,10 +59,10 @@ fn extensions(party: Party, channel: &mut Stream) -> (iknp::Sender<1>, iknp::Rec
     let context = Context::new(&[7; 32], "test", b"", 1, 1);
     let rng = &mut StdRng::seed_from_u64(party as u64);
     let send = |label, channel: &mut Stream, rng: &mut StdRng| {
-        iknp::Sender::setup(&context, label, 128, None, channel, rng).unwrap()
+        iknp::Sender::setup(&context, label, 128, Origin::default(), channel, rng).unwrap()
     };
     let receive = |label, channel: &mut Stream, rng: &mut StdRng| {
-        iknp::Receiver::setup(&context, label, 128, None, channel, rng).unwrap()
+        iknp::Receiver::setup(&context, label, 128, Origin::default(), channel, rng).unwrap()
     };
     if party == Party::Receiver {
         let sender = send(LABELS[0], channel, rng);

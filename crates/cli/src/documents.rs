@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use serde_json::Value;
 use vesica::Kind;
 use vesica::plan::catalogue;
-use vesica::protocols::Supported;
+use vesica::protocols::{KeyAgreement, Supported};
 use vesica::registry::{self, Entry, Message, PROTOCOLS};
 use vesica::text::Text;
 
@@ -105,8 +105,18 @@ fn whose(entry: &Entry, message: &Message) -> String {
 /// The options that this protocol takes and `dh` does not.
 fn supported(entry: &Entry) -> Vec<(&'static str, String)> {
     let supports = entry.supports;
-    let Supported { levels, sigma, digests, variants, profiles, paper, audit, results, receiver_only } =
-        supports;
+    let Supported {
+        levels,
+        sigma,
+        digests,
+        variants,
+        profiles,
+        base_ots,
+        paper,
+        audit,
+        results,
+        receiver_only,
+    } = supports;
     let mut lines = Vec::new();
     let list = |names: &mut dyn Iterator<Item = String>| names.collect::<Vec<_>>().join(", ");
     if levels.len() > 1 {
@@ -118,6 +128,13 @@ fn supported(entry: &Entry) -> Vec<(&'static str, String)> {
     }
     if profiles.len() > 1 {
         lines.push(("--profile", list(&mut profiles.iter().map(|profile| profile.name().to_owned()))));
+    }
+    if base_ots {
+        let [receiver, sender] = KeyAgreement::MlKem.bytes(1);
+        lines.push((
+            "--base-ots",
+            format!("ml-kem: {receiver} bytes a base OT from their receiver, {sender} from their sender"),
+        ));
     }
     for variant in variants {
         let both = if receiver_only.contains(variant) { ", without --learns both" } else { "" };

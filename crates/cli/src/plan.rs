@@ -15,7 +15,7 @@ use vesica::plan::{
     Time, Unfit,
 };
 use vesica::protocols::registry::OnCard;
-use vesica::protocols::{Learns, ResultKind, Sizes};
+use vesica::protocols::{KeyAgreement, Learns, ResultKind, Sizes};
 use vesica::settings::Word;
 use vesica::text::amounts::seconds;
 
@@ -93,6 +93,7 @@ fn as_json(forecast: &Forecast, asked: &Asked) -> Value {
             "sigma": parameters.sigma,
             "variant": parameters.variant_name(),
             "profile": parameters.profile.name(),
+            "base_ots": parameters.base_ots.name(),
             "paper_parameters": parameters.paper,
             "audit_max": parameters.audit_max,
             "caveat": parameters.caveat(),
@@ -352,6 +353,9 @@ fn parameters(forecast: &Forecast, asked: &Asked) -> String {
     }
     if let Some(variant) = parameters.variant {
         let _ = write!(text, ", variant {}", variant.name);
+    }
+    if parameters.base_ots != KeyAgreement::default() {
+        let _ = write!(text, ", base OTs from {}", parameters.base_ots.name());
     }
     if parameters.paper {
         text.push_str(", the paper's own parameters");

@@ -65,6 +65,7 @@ use vesica_crypto::memory::{Wiped, large_vec};
 use vesica_crypto::prg::Prg;
 use vesica_encode::bloom::{FilterPositions, FilterShape, SLICES_PER_BLOCK, Sums, choices, garble};
 use vesica_encode::items::Items;
+use vesica_ot::base::cache;
 use vesica_ot::random::{OtPads, add_delta};
 use vesica_ot::security::Security;
 use vesica_ot::small_field;
@@ -121,6 +122,7 @@ pub static ENTRY: Entry = Entry::new(
 .family("bloom_filter")
 .paper("DCW13 §5; RR16 §3.1, §4.1")
 .security(&[Security::Malicious])
+.makes_base_ots()
 .status(Status::Broken)
 .learns(
     "receiver: the intersection",
@@ -161,8 +163,8 @@ pub static ENTRY: Entry = Entry::new(
     ],
 })
 .messages(&[
-    Message::of_sender("base OTs: an element for each string", "64·128", |_| 64 * 128),
-    Message::of_receiver("base OTs: the other side's element", "32", |_| 32),
+    Message::of_sender("base OTs: an element for each string", "64·128", |shape| base_ots(shape)[0]),
+    Message::of_receiver("base OTs: the other side's element", "32", |shape| base_ots(shape)[1]),
     Message::of_receiver("the OT extension, with its check", "6144 + m·31/8 + 544·⌈m/16256⌉", |shape| {
         let once = small_field::message_bytes(WIDTH, Security::Malicious);
         (once + softspoken::bytes(WIDTH, Security::Malicious, slots(shape), Choices::Random)) as u64
@@ -204,6 +206,11 @@ fn set_size(sizes: Sizes, form: Form) -> usize {
 /// 2^64 keys fit one of the 2^(256n) sets is at most 2^(64n' + 256n - 128n'), for n' = 4n + 1 2^-64.
 fn most_tested(shape: &Shape) -> u64 {
     4 * set_size(shape.sizes, Form::of(&shape.parameters)) as u64
+}
+
+/// Bytes of the base OTs, from the sender of the protocol and from its receiver.
+fn base_ots(shape: &Shape) -> [u64; 2] {
+    cache::bytes(shape.parameters.base_ots, cache::LEAST_LEVEL, 128)
 }
 
 /// m.

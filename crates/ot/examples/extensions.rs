@@ -28,8 +28,9 @@ use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::memory::large_vec;
 use vesica_crypto::prg::{Prg, Streams};
 use vesica_crypto::transpose::{COLUMNS, ROWS, Tile, transpose};
+use vesica_ot::base::{KeyAgreement, Origin};
 use vesica_ot::random::{OtPads, add_delta};
-use vesica_ot::security::{Malicious, NoCache};
+use vesica_ot::security::Malicious;
 use vesica_ot::softspoken::{self, Width};
 use vesica_ot::{CotReceiver, CotSender, base, iknp};
 
@@ -75,28 +76,31 @@ fn both<A: Send, B>(
 
 fn bases() {
     let choices = [0x5a; 16];
-    let figure = best(10, 1, || {
-        both(
-            |channel| {
-                let rng = &mut StdRng::seed_from_u64(1);
-                base::two_messages::send::<base::masny_rindal::Sender>(&context(), LABEL, 128, channel, rng)
-                    .unwrap()
-            },
-            |channel| {
-                let rng = &mut StdRng::seed_from_u64(2);
-                base::two_messages::receive::<base::masny_rindal::Receiver>(
-                    &context(),
-                    LABEL,
-                    &choices,
-                    128,
-                    channel,
-                    rng,
-                )
-                .unwrap()
-            },
+    for agreement in KeyAgreement::ALL {
+        // Of the receiver's message, the sender's strings with its message, and the receiver's strings.
+        let mut times = [f64::INFINITY; 3];
+        for _ in 0..10 {
+            let (context, rng) = (&context(), &mut StdRng::seed_from_u64(1));
+            let mut clock = Instant::now();
+            let mut lap = |time: &mut f64| {
+                *time = time.min(clock.elapsed().as_secs_f64() * 1e3);
+                clock = Instant::now();
+            };
+            let (receiver, message) =
+                base::key_agreement::Receiver::new(agreement, context, LABEL, &choices, 128, rng);
+            lap(&mut times[0]);
+            let sent = base::key_agreement::answer(agreement, context, LABEL, 128, &message, rng).unwrap();
+            lap(&mut times[1]);
+            black_box(receiver.finish(&sent.1).unwrap());
+            lap(&mut times[2]);
+        }
+        let [message, sender, strings] = times;
+        let (name, [from_receiver, from_sender]) = (agreement.name(), agreement.bytes(128));
+        println!(
+            "128 base OTs, Masny-Rindal, {name}: receiver {message:.2} + {strings:.2} ms, sender {sender:.2} ms, \
+             {from_receiver} and {from_sender} bytes"
         );
-    });
-    println!("128 base OTs, Masny-Rindal, both parties: {:.2} ms", figure / 1e6);
+    }
     for level in [128, 192, 256] {
         let figure = best(1, 1, || {
             both(
@@ -166,7 +170,9 @@ fn extension(count: usize, hashed: bool) -> f64 {
         let (took, ()) = both(
             |channel| {
                 let rng = &mut StdRng::seed_from_u64(1);
-                let mut ot = iknp::Sender::<1>::setup(&context(), LABEL, 128, None, channel, rng).unwrap();
+                let mut ot =
+                    iknp::Sender::<1>::setup(&context(), LABEL, 128, Origin::default(), channel, rng)
+                        .unwrap();
                 barrier.wait();
                 let start = Instant::now();
                 for (chunk, rows) in q.chunks_mut(CHUNK).enumerate() {
@@ -184,7 +190,9 @@ fn extension(count: usize, hashed: bool) -> f64 {
             },
             |channel| {
                 let rng = &mut StdRng::seed_from_u64(2);
-                let mut ot = iknp::Receiver::<1>::setup(&context(), LABEL, 128, None, channel, rng).unwrap();
+                let mut ot =
+                    iknp::Receiver::<1>::setup(&context(), LABEL, 128, Origin::default(), channel, rng)
+                        .unwrap();
                 barrier.wait();
                 for (chunk, (rows, choices)) in t.chunks_mut(CHUNK).zip(choices.chunks(CHUNK / 8)).enumerate()
                 {
@@ -212,13 +220,25 @@ fn softspoken(count: usize) {
     both(
         |channel| {
             let rng = &mut StdRng::seed_from_u64(1);
-            let ot = softspoken::Sender::<Malicious>::setup(&context(), Width::Four, NoCache, channel, rng);
+            let ot = softspoken::Sender::<Malicious>::setup(
+                &context(),
+                Width::Four,
+                KeyAgreement::default(),
+                channel,
+                rng,
+            );
             let mut ot = ot.unwrap();
             batches().for_each(|batch| ot.extend(&mut q[..batch], channel).unwrap());
         },
         |channel| {
             let rng = &mut StdRng::seed_from_u64(2);
-            let ot = softspoken::Receiver::<Malicious>::setup(&context(), Width::Four, NoCache, channel, rng);
+            let ot = softspoken::Receiver::<Malicious>::setup(
+                &context(),
+                Width::Four,
+                KeyAgreement::default(),
+                channel,
+                rng,
+            );
             let mut ot = ot.unwrap();
             for batch in batches() {
                 ot.extend(&choices[..batch.div_ceil(8)], &mut t[..batch], channel).unwrap();

@@ -1,8 +1,9 @@
-//! Base OTs: a few hundred transfers from group operations, from which an extension makes millions.
+//! Base OTs: a few hundred transfers from public-key operations, from which an extension makes millions.
 //!
 //! The *sender* ends with two random strings for each OT, the *receiver* with the one that its choice bit
 //! names. In every form here the strings are keys that come out of the protocol: neither party chooses them.
-//! With [`cache`] two parties use the same base OTs in several runs.
+//! They come from Diffie–Hellman or from ML-KEM ([`KeyAgreement`]). With [`cache`] two parties use the same base OTs
+//! in several runs.
 
 use vesica_crypto::block::Block;
 use vesica_crypto::transpose::ROWS;
@@ -14,9 +15,14 @@ use crate::seed::Seed;
 pub mod cache;
 #[cfg(any(test, feature = "testing"))]
 pub mod ideal;
+pub mod key_agreement;
 pub mod masny_rindal;
+pub mod ml_kem;
 pub mod naor_pinkas;
 pub mod two_messages;
+
+pub use cache::Origin;
+pub use key_agreement::KeyAgreement;
 
 /// Bit `i` of choices packed eight to a byte, lowest first.
 pub(crate) fn bit(choices: &[u8], i: usize) -> u8 {

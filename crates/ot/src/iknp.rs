@@ -40,8 +40,9 @@ use vesica_crypto::transpose::{COLUMNS as TILE, ROWS, Tile, transpose};
 use vesica_crypto::wide_prg::WideStreams;
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::base::KeyAgreement;
 use crate::base::bit;
-use crate::base::cache::{self, BaseOtCache, Chosen};
+use crate::base::cache::{self, Chosen, Origin};
 use crate::cot::{CotReceiver, CotSender};
 use crate::error::Error;
 use crate::security::SemiHonest;
@@ -66,8 +67,8 @@ pub fn bytes(columns: u32, count: usize) -> u64 {
 
 /// Bytes of the base OTs: from the sender, from the receiver of the extension.
 #[must_use]
-pub fn setup_bytes(columns: u32) -> [u64; 2] {
-    cache::bytes(columns, columns.into())
+pub fn setup_bytes(agreement: KeyAgreement, columns: u32) -> [u64; 2] {
+    cache::bytes(agreement, columns, columns.into())
 }
 
 /// Whether a level has so many columns, and their rows `W` blocks.
@@ -226,13 +227,13 @@ impl<const W: usize> Sender<W> {
         context: &Context,
         label: Label,
         columns: u32,
-        cache: Option<&BaseOtCache>,
+        origin: Origin<'_>,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let (level, columns) = (columns, columns as usize);
         check::<W>(columns)?;
-        Self::from_chosen(&cache::receive(level, context, label, columns, cache, channel, rng)?)
+        Self::from_chosen(&cache::receive(level, context, label, columns, origin, channel, rng)?)
     }
 
     /// Starts from base OTs done elsewhere, whose choices are the bits of Δ.
@@ -339,13 +340,13 @@ impl<const W: usize> Receiver<W> {
         context: &Context,
         label: Label,
         columns: u32,
-        cache: Option<&BaseOtCache>,
+        origin: Origin<'_>,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let (level, columns) = (columns, columns as usize);
         check::<W>(columns)?;
-        Self::from_base(&cache::send(level, context, label, columns, cache, channel, rng)?)
+        Self::from_base(&cache::send(level, context, label, columns, origin, channel, rng)?)
     }
 
     /// Starts from base OTs done elsewhere: both strings of each.

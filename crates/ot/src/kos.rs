@@ -75,7 +75,7 @@ use vesica_crypto::prg::Prg;
 use vesica_crypto::transpose::{COLUMNS as TILE, ROWS, Tile, transpose};
 use zeroize::Zeroize;
 
-use crate::base::bit;
+use crate::base::{KeyAgreement, bit};
 use crate::consistency::{Check, CheckLabels, HASH};
 use crate::cot::{CotReceiver, CotSender};
 use crate::error::Error;
@@ -151,8 +151,8 @@ pub fn bytes(count: usize) -> u64 {
 
 /// Bytes of the base OTs: from the sender, from the receiver of the extension.
 #[must_use]
-pub fn setup_bytes() -> [u64; 2] {
-    iknp::setup_bytes(LEVEL)
+pub fn setup_bytes(agreement: KeyAgreement) -> [u64; 2] {
+    iknp::setup_bytes(agreement, LEVEL)
 }
 
 /// The combinations of a chunk: t̂ or q̂, one block or one for each column, and x̂ (zero for the sender).
@@ -309,10 +309,11 @@ impl<C: CorrelationCheck> Receiver<C> {
     /// If the connection fails or the partner's message is not valid.
     pub fn setup(
         context: &Context,
+        agreement: KeyAgreement,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let iknp = iknp::Receiver::setup(context, BASE, LEVEL, None, channel, rng)?;
+        let iknp = iknp::Receiver::setup(context, BASE, LEVEL, agreement.into(), channel, rng)?;
         Ok(Self::over(context, iknp, rng))
     }
 
@@ -414,10 +415,11 @@ impl<C: CorrelationCheck> Sender<C> {
     /// If the connection fails or the partner's message is not valid.
     pub fn setup(
         context: &Context,
+        agreement: KeyAgreement,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        let iknp = iknp::Sender::setup(context, BASE, LEVEL, None, channel, rng)?;
+        let iknp = iknp::Sender::setup(context, BASE, LEVEL, agreement.into(), channel, rng)?;
         Ok(Self::over(context, iknp))
     }
 

@@ -2,7 +2,7 @@
 //!
 //! | module | what it is | source | security |
 //! |---|---|---|---|
-//! | [`base`] | a few hundred OTs from group operations | Masny, Rindal; Naor, Pinkas | either; semi-honest |
+//! | [`base`] | a few hundred OTs from public-key operations | Masny, Rindal; Naor, Pinkas | either; semi-honest |
 //! | [`reversed`] | base OTs in the other direction, from an extension | – | that of its extension |
 //! | [`iknp`] | correlated OT, κ bits an OT | IKNP03, ALSZ13 | semi-honest |
 //! | [`kos`] | correlated OT, 128 bits an OT, for comparison with RR16 | KOS15 | malicious; see there |

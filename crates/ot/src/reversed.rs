@@ -75,6 +75,7 @@ fn seed<const W: usize>(pad: &[Block; W]) -> Seed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::Origin;
     use crate::iknp;
     use crate::random::tests::context;
     use vesica_channel::memory;
@@ -87,13 +88,21 @@ mod tests {
         let (chosen, pairs) = std::thread::scope(|scope| {
             let sending = scope.spawn(|| {
                 let rng = &mut Prg::from_seed([1; 16]);
-                let mut ot =
-                    iknp::Sender::<W>::setup(&context(), LABELS[0], level, None, &mut there, rng).unwrap();
+                let mut ot = iknp::Sender::<W>::setup(
+                    &context(),
+                    LABELS[0],
+                    level,
+                    Origin::default(),
+                    &mut there,
+                    rng,
+                )
+                .unwrap();
                 send(&context(), LABELS[1], &mut ot, count, &mut there).unwrap()
             });
             let rng = &mut Prg::from_seed([2; 16]);
             let mut ot =
-                iknp::Receiver::<W>::setup(&context(), LABELS[0], level, None, &mut here, rng).unwrap();
+                iknp::Receiver::<W>::setup(&context(), LABELS[0], level, Origin::default(), &mut here, rng)
+                    .unwrap();
             (receive(&context(), LABELS[1], &mut ot, count, &mut here, rng).unwrap(), sending.join().unwrap())
         });
         let bit = |i: usize| usize::from(chosen.choices[i / 8] >> (i % 8) & 1);

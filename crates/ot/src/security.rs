@@ -6,7 +6,7 @@
 
 pub use vesica_crypto::security::{STATISTICAL_SECURITY, Security};
 
-use crate::base::cache::BaseOtCache;
+use crate::base::{KeyAgreement, Origin};
 
 mod sealed {
     pub trait Sealed {}
@@ -17,9 +17,9 @@ pub trait SecurityModel: sealed::Sealed + Send + Sync + 'static {
     /// This model as a value.
     const SECURITY: Security;
 
-    /// The base OTs of earlier runs that a run may take: a failed check reveals something of Δ, and with one Δ in
-    /// many runs that would add up.
-    type Cache<'a>: Into<Option<&'a BaseOtCache>> + Default;
+    /// Where base OTs may come from. Against malicious parties it names no cache of those of earlier runs: a failed
+    /// check reveals something of Δ, and with one Δ in many runs that would add up.
+    type BaseOts<'a>: Into<Origin<'a>> + Default;
 }
 
 /// The other party follows the protocol and tries to learn more from what it sees.
@@ -36,23 +36,13 @@ impl sealed::Sealed for Malicious {}
 impl SecurityModel for SemiHonest {
     const SECURITY: Security = Security::SemiHonest;
 
-    type Cache<'a> = Option<&'a BaseOtCache>;
+    type BaseOts<'a> = Origin<'a>;
 }
 
 impl SecurityModel for Malicious {
     const SECURITY: Security = Security::Malicious;
 
-    type Cache<'a> = NoCache;
-}
-
-/// No base OTs of earlier runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NoCache;
-
-impl From<NoCache> for Option<&BaseOtCache> {
-    fn from(_: NoCache) -> Self {
-        None
-    }
+    type BaseOts<'a> = KeyAgreement;
 }
 
 /// The arguments on which the parameters of a run rest.

@@ -22,6 +22,7 @@ use vesica_crypto::hash::Context;
 use vesica_crypto::memory::Wiped;
 use zeroize::Zeroizing;
 
+use crate::base::KeyAgreement;
 use crate::cot::{CotReceiver, CotSender};
 use crate::derandomized;
 use crate::error::Error;
@@ -59,7 +60,7 @@ pub struct Sender<S> {
 }
 
 impl<S: Check<Bit>> Sender<S> {
-    /// Base OTs, and `count` rows.
+    /// Base OTs from this key agreement, and `count` rows.
     ///
     /// # Errors
     /// If the connection fails or the partner's messages are not what they must be.
@@ -67,10 +68,11 @@ impl<S: Check<Bit>> Sender<S> {
         context: &Context,
         count: usize,
         profile: Profile,
+        agreement: KeyAgreement,
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        Self::of_plan(context, &Plan::of_bits(count, profile), channel, rng)
+        Self::of_plan(context, &Plan::of_bits(count, profile).with_base_ots(agreement), channel, rng)
     }
 
     /// Base OTs, and rows by a [plan of bits](Plan::of_bits), on as many threads as it says.
@@ -125,7 +127,7 @@ pub struct Receiver<S> {
 }
 
 impl<S: Check<Bit>> Receiver<S> {
-    /// Base OTs, and `count` rows with random choices.
+    /// Base OTs from this key agreement, and `count` rows with random choices.
     ///
     /// # Errors
     /// If the connection fails or the partner's messages are not what they must be.
@@ -133,10 +135,11 @@ impl<S: Check<Bit>> Receiver<S> {
         context: &Context,
         count: usize,
         profile: Profile,
+        agreement: KeyAgreement,
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        Self::of_plan(context, &Plan::of_bits(count, profile), channel, rng)
+        Self::of_plan(context, &Plan::of_bits(count, profile).with_base_ots(agreement), channel, rng)
     }
 
     /// Base OTs, and rows by a [plan of bits](Plan::of_bits), on as many threads as it says.
@@ -225,14 +228,14 @@ mod tests {
 
     fn check<S: Check<Bit>>(count: usize) {
         let (mut here, mut there) = memory::pair();
-        let profile = Profile::Conservative;
+        let (profile, agreement) = (Profile::Conservative, KeyAgreement::default());
         let (mut receiver, mut sender) = std::thread::scope(|scope| {
             let setup = scope.spawn(|| {
                 let rng = &mut Prg::from_seed([2; 16]);
-                Receiver::<S>::setup(&context(), count, profile, &mut here, rng)
+                Receiver::<S>::setup(&context(), count, profile, agreement, &mut here, rng)
             });
             let rng = &mut Prg::from_seed([1; 16]);
-            let sender = Sender::<S>::setup(&context(), count, profile, &mut there, rng);
+            let sender = Sender::<S>::setup(&context(), count, profile, agreement, &mut there, rng);
             (setup.join().unwrap().unwrap(), sender.unwrap())
         });
         let delta = sender.delta()[0];

@@ -216,10 +216,10 @@ impl<S: SecurityModel> Receiver<S> {
     /// ```
     /// # use vesica_channel::Channel;
     /// # use vesica_crypto::{hash::Context, prg::Prg};
-    /// # use vesica_ot::{Error, base::cache::BaseOtCache, security::*, softspoken::{Receiver, Width}};
+    /// # use vesica_ot::{Error, base::{Origin, cache::BaseOtCache}, security::*, softspoken::{Receiver, Width}};
     /// # fn setup(context: &Context, channel: &mut dyn Channel, rng: &mut Prg) -> Result<(), Error> {
     /// let cache = BaseOtCache::new();
-    /// Receiver::<SemiHonest>::setup(context, Width::Four, Some(&cache), channel, rng)?;
+    /// Receiver::<SemiHonest>::setup(context, Width::Four, Origin::from(&cache), channel, rng)?;
     /// # Ok(())
     /// # }
     /// ```
@@ -227,10 +227,10 @@ impl<S: SecurityModel> Receiver<S> {
     /// ```compile_fail
     /// # use vesica_channel::Channel;
     /// # use vesica_crypto::{hash::Context, prg::Prg};
-    /// # use vesica_ot::{Error, base::cache::BaseOtCache, security::*, softspoken::{Receiver, Width}};
+    /// # use vesica_ot::{Error, base::{Origin, cache::BaseOtCache}, security::*, softspoken::{Receiver, Width}};
     /// # fn setup(context: &Context, channel: &mut dyn Channel, rng: &mut Prg) -> Result<(), Error> {
     /// let cache = BaseOtCache::new();
-    /// Receiver::<Malicious>::setup(context, Width::Four, Some(&cache), channel, rng)?;
+    /// Receiver::<Malicious>::setup(context, Width::Four, Origin::from(&cache), channel, rng)?;
     /// # Ok(())
     /// # }
     /// ```
@@ -240,11 +240,11 @@ impl<S: SecurityModel> Receiver<S> {
     pub fn setup(
         context: &Context,
         width: Width,
-        cache: S::Cache<'_>,
+        base_ots: S::BaseOts<'_>,
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        let base = cache::send(LEAST_LEVEL, context, BASE, ROWS, cache.into(), channel, rng)?;
+        let base = cache::send(LEAST_LEVEL, context, BASE, ROWS, base_ots.into(), channel, rng)?;
         Self::from_base(context, width, &base, channel, rng)
     }
 
@@ -427,11 +427,11 @@ impl<S: SecurityModel> Sender<S> {
     pub fn setup(
         context: &Context,
         width: Width,
-        cache: S::Cache<'_>,
+        base_ots: S::BaseOts<'_>,
         channel: &mut dyn Channel,
         rng: &mut dyn rand_core::CryptoRng,
     ) -> Result<Self, Error> {
-        let base = cache::receive(LEAST_LEVEL, context, BASE, ROWS, cache.into(), channel, rng)?;
+        let base = cache::receive(LEAST_LEVEL, context, BASE, ROWS, base_ots.into(), channel, rng)?;
         Self::from_base(context, width, &base, channel)
     }
 

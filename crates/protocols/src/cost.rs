@@ -1,5 +1,7 @@
 //! What a run costs, as formulas for a reader and as programs: its messages, memory and gates, of a [`Shape`].
 
+use vesica_ot::base::cache;
+
 use crate::masks::mask_bits;
 use crate::parameters::Parameters;
 use crate::positions;
@@ -44,7 +46,13 @@ impl Shape {
 
     /// The bytes of a message of base OTs: none if they are kept ones.
     pub fn unless_kept(&self, bytes: u64) -> u64 {
-        if self.kept_base_ots { 0 } else { bytes }
+        if self.kept_base_ots && self.parameters.may_keep_base_ots() { 0 } else { bytes }
+    }
+
+    /// Bytes of the messages of `count` base OTs for a code-based extension, from their receiver and from their
+    /// sender: none if they are kept ones.
+    pub fn base_ots_for_code(&self, count: u64) -> [u64; 2] {
+        cache::bytes_for_code(self.parameters.base_ots, count).map(|bytes| self.unless_kept(bytes))
     }
 
     /// ⌈ℓ/8⌉.

@@ -285,7 +285,12 @@ impl Entry {
     /// How many base OTs of a run the two parties may keep for their next one; see
     /// [`vesica_ot::base::cache`].
     pub const fn base_ots(self, count: fn(&Shape) -> u64) -> Self {
-        Entry { base_ots: Some(count), ..self }
+        Entry { base_ots: Some(count), ..self.makes_base_ots() }
+    }
+
+    /// It makes base OTs, of which none may be kept.
+    pub const fn makes_base_ots(self) -> Self {
+        Entry { supports: Supported { base_ots: true, ..self.supports }, ..self }
     }
 
     /// Its messages, in the order in which each party sends its own; those of `positions` apart in a listed
@@ -413,7 +418,8 @@ impl Entry {
 
     /// The base OTs of a run that may be kept; 0 where it has none, or none that may be used again.
     pub fn kept_base_ots(&self, shape: &Shape) -> u64 {
-        self.base_ots.filter(|_| self.takes_place(shape.sizes)).map_or(0, |count| count(shape))
+        let may = self.takes_place(shape.sizes) && shape.parameters.may_keep_base_ots();
+        self.base_ots.filter(|_| may).map_or(0, |count| count(shape))
     }
 
     /// Bytes that a run adds to the items at its peak.

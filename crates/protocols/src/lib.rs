@@ -61,8 +61,8 @@ pub use local::run_local;
 pub use masks::MaskWidth;
 pub use outcome::{Outcome, Pairs, Pending};
 pub use parameters::{
-    DEFAULT_LEVEL, MOST_STATISTICAL_SECURITY, Parameters, Profile, STATISTICAL_SECURITY, Security, Supported,
-    Unsupported, Variant, encoding_for,
+    DEFAULT_LEVEL, KeyAgreement, MOST_STATISTICAL_SECURITY, Parameters, Profile, STATISTICAL_SECURITY,
+    Security, Supported, Unsupported, Variant, encoding_for,
 };
 pub use participants::{Learns, Participant, Role, Sizes};
 pub use protocol::{Ctx, HelperCtx, NoProgress, Phase, Progress, Run, Step};

@@ -2,6 +2,8 @@
 
 pub use vesica_crypto::security::MOST_STATISTICAL_SECURITY;
 use vesica_encode::items::{Encoding, Width};
+pub use vesica_ot::base::KeyAgreement;
+use vesica_ot::base::cache::{self, LEAST_LEVEL};
 pub use vesica_ot::security::{Profile, STATISTICAL_SECURITY, Security};
 use vesica_text::{Text, text};
 
@@ -37,6 +39,8 @@ pub struct Parameters {
     pub variant: Option<&'static Variant>,
     /// What the parameters rest on.
     pub profile: Profile,
+    /// What base OTs are made from, where the run makes any.
+    pub base_ots: KeyAgreement,
     /// The paper's own parameters, for comparison with its tables; they may miss the bounds this library
     /// keeps.
     pub paper: bool,
@@ -66,6 +70,7 @@ impl Parameters {
         sigma: None,
         variant: None,
         profile: Profile::Conservative,
+        base_ots: KeyAgreement::DiffieHellman,
         paper: false,
         audit_max: None,
         result: ResultKind::Rows,
@@ -81,6 +86,11 @@ impl Parameters {
     /// The name of the variant; empty for the standard form.
     pub fn variant_name(&self) -> &'static str {
         self.variant.map_or("", |variant| variant.name)
+    }
+
+    /// Whether base OTs of a run may be kept for later ones.
+    pub fn may_keep_base_ots(&self) -> bool {
+        cache::may_be_cached(self.base_ots, self.level)
     }
 
     /// A warning for plans and reports: what a run with these parameters assumes beyond its security model.
@@ -103,8 +113,12 @@ impl Parameters {
             STATISTICAL_SECURITY => String::new(),
             longer => format!(" statistical={longer}"),
         };
+        let base_ots = match self.base_ots {
+            KeyAgreement::DiffieHellman => String::new(),
+            other => format!(" base-ots={}", other.name()),
+        };
         format!(
-            "security={security} level={level} sigma={sigma} variant={variant} profile={profile} paper={paper}{statistical}{audit}{result}"
+            "security={security} level={level} sigma={sigma} variant={variant} profile={profile} paper={paper}{base_ots}{statistical}{audit}{result}"
         )
     }
 
@@ -180,6 +194,8 @@ pub struct Supported {
     pub receiver_only: &'static [Variant],
     /// The profiles.
     pub profiles: &'static [Profile],
+    /// Whether it makes base OTs, which may be from ML-KEM up to level 128.
+    pub base_ots: bool,
     /// Whether it has the paper's own parameters as a switch.
     pub paper: bool,
     /// Whether it can refuse to reveal an intersection that is too large.
@@ -197,6 +213,7 @@ impl Supported {
         variants: &[],
         receiver_only: &[],
         profiles: &[Profile::Conservative],
+        base_ots: false,
         paper: false,
         audit: false,
         results: &[ResultName::Rows],
@@ -209,7 +226,7 @@ impl Supported {
 
     /// The first of `parameters` that the protocol does not support.
     pub fn unsupported(&self, parameters: &Parameters) -> Option<Unsupported> {
-        let Parameters { level, sigma, variant, profile, paper, .. } = *parameters;
+        let Parameters { level, sigma, variant, profile, base_ots, paper, .. } = *parameters;
         if !self.levels.contains(&level) {
             return Some(Unsupported::Level { level, offered: self.levels });
         }
@@ -236,6 +253,9 @@ impl Supported {
         }
         if !self.profiles.contains(&profile) {
             return Some(Unsupported::Profile(profile.name()));
+        }
+        if base_ots == KeyAgreement::MlKem && !(self.base_ots && level <= LEAST_LEVEL) {
+            return Some(Unsupported::BaseOts { makes: self.base_ots });
         }
         if paper && !self.paper {
             return Some(Unsupported::Paper);
@@ -337,6 +357,12 @@ pub enum Unsupported {
     /// No such profile.
     #[error("profile {0}")]
     Profile(&'static str),
+    /// No base OTs from ML-KEM: none at that level, or none at all.
+    #[error("{}", self.text())]
+    BaseOts {
+        /// Whether it makes base OTs.
+        makes: bool,
+    },
     /// No parameters of the paper's own.
     #[error("parameters of the paper's own")]
     Paper,
@@ -382,6 +408,12 @@ impl Unsupported {
             Unsupported::Native => text!("native items ([sigma])"),
             Unsupported::Digests { least, most } => {
                 text!("keys of any kind: it takes native items of {} to {} bits ([sigma])", least, most)
+            }
+            Unsupported::BaseOts { makes: true } => {
+                text!("base OTs from ML-KEM ([base-ots]) above level {}", LEAST_LEVEL)
+            }
+            Unsupported::BaseOts { makes: false } => {
+                text!("base OTs from ML-KEM ([base-ots]): it makes no base OTs")
             }
             Unsupported::InParts(what) => text!("{} in a run of several parts", what),
             Unsupported::Audit => {

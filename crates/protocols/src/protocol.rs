@@ -5,7 +5,7 @@ use vesica_channel::Channel;
 use vesica_crypto::device::Device;
 use vesica_crypto::hash::Context;
 use vesica_encode::items::Items;
-use vesica_ot::base::cache::BaseOtCache;
+use vesica_ot::base::cache::{BaseOtCache, Origin};
 
 use crate::attached::Attached;
 use crate::error::{Error, Misuse};
@@ -166,7 +166,7 @@ pub struct Run<'a> {
     pub attached: Attached<'a>,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
     /// Checks that `items` has the agreed size and kind: native items of σ bits, or digests of the agreed
     /// width; and that what the result takes is attached to them.
     pub fn expect_items(&self, role: Role, items: &Items) -> Result<(), Error> {
@@ -179,6 +179,12 @@ impl Run<'_> {
             return Err(Misuse::EncodingMismatch { agreed, given }.into());
         }
         self.attached.expect(self.parameters.result, role, items.len())
+    }
+
+    /// Where this run's base OTs come from.
+    pub(crate) fn origin(&self) -> Origin<'a> {
+        let cache = self.base_ots.filter(|_| self.parameters.may_keep_base_ots());
+        Origin { agreement: self.parameters.base_ots, cache }
     }
 
     /// Whether the sender has a result.

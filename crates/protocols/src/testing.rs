@@ -21,7 +21,7 @@ use crate::attached::Attached;
 use crate::entry::{Entry, Shape};
 use crate::error::Error;
 use crate::outcome::{Outcome, Pending};
-use crate::parameters::{Parameters, Security};
+use crate::parameters::{KeyAgreement, Parameters, Security};
 use crate::protocol::{Ctx, HelperCtx, Learns, NoProgress, Progress, Role, Run, Sizes};
 use crate::results::{Noise, ResultKind};
 
@@ -130,6 +130,9 @@ pub fn ways(entry: &Entry) -> Vec<Parameters> {
         ways.extend(widths.map(|sigma| Parameters { sigma: Some(sigma), ..base }));
         ways.extend(supports.variants.iter().map(|variant| Parameters { variant: Some(variant), ..base }));
         ways.extend(supports.profiles.iter().map(|&profile| Parameters { profile, ..base }));
+        if supports.base_ots {
+            ways.push(Parameters { base_ots: KeyAgreement::MlKem, ..base });
+        }
         if supports.paper {
             ways.push(Parameters { paper: true, ..base });
         }

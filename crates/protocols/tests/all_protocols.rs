@@ -39,6 +39,11 @@ fn kept_base_ots_spare_their_messages_and_change_no_result() {
 }
 
 #[test]
+fn base_ots_from_ml_kem_are_those_of_the_protocol() {
+    all_protocols::base_ots_from_ml_kem_are_those_of_the_protocol(PROTOCOLS);
+}
+
+#[test]
 fn padding_is_never_matched() {
     all_protocols::padding_is_never_matched(PROTOCOLS);
 }

@@ -1,7 +1,7 @@
 //! A wire that lies, in every protocol of the registry; see the suite.
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as it must be")]
 
-use vesica_protocols::registry::PROTOCOLS;
+use vesica_protocols::registry::{PROTOCOLS, find};
 use vesica_protocols::testing::suites::tamper::{self, Expected, Flips};
 use vesica_protocols::testing::{DIRECTIONS, Tampering, Target};
 
@@ -13,6 +13,12 @@ fn an_honest_wire_is_confirmed() {
 #[test]
 fn every_flipped_byte_is_caught() {
     tamper::every_flipped_byte_is_caught(PROTOCOLS);
+}
+
+#[test]
+fn every_flipped_byte_of_base_ots_from_ml_kem_is_caught() {
+    let some = ["vole", "kkrt", "gbf", "pwc"].map(|name| find(name).unwrap());
+    tamper::every_flipped_byte_of_base_ots_from_ml_kem_is_caught(&some);
 }
 
 #[test]

@@ -37,7 +37,7 @@ class Options(TypedDict, total=False):
     """Options of every run, as keyword arguments: those of ``vesica receive --help``.
 
     Both sides give the same ``protocol``, ``security``, ``learns``, ``match_id``, ``sigma``, ``level``, ``variant``,
-    ``profile``, ``audit_max``, ``paper_parameters``. One side may leave ``protocol`` to ``"auto"``.
+    ``profile``, ``base_ots``, ``audit_max``, ``paper_parameters``. One side may leave ``protocol`` to ``"auto"``.
     """
 
     threads: int | None
@@ -104,6 +104,9 @@ class Options(TypedDict, total=False):
     profile: Literal["conservative", "fast", "lean"]
     """What the protocol's parameters rest on: published bounds, our own arguments (fast), or estimates (lean) [default:
     conservative]."""
+    base_ots: Literal["diffie-hellman", "ml-kem"]
+    """What base OTs are made from, in the protocols that make them: ml-kem is ML-KEM-768, which no quantum computer is
+    known to break, and takes 577 kB for each 128 of them (docs/post-quantum.md) [default: diffie-hellman]."""
     audit_max: int | None
     """Reveal the result only if at most N keys match; otherwise both sides learn only that more do."""
     paper_parameters: bool

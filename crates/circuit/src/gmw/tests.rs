@@ -5,6 +5,7 @@ use rand::{Rng, SeedableRng};
 use vesica_channel::{Stream, memory};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
+use vesica_ot::base::{KeyAgreement, Origin};
 use vesica_ot::security::{Profile, SemiHonest};
 use vesica_ot::softspoken::{self, Choices, Width};
 use vesica_ot::vole::in_pieces::{self, Rooms};
@@ -95,8 +96,12 @@ fn over_iknp<const W: usize>(
         party,
         demand,
         channel,
-        |label, channel| iknp::Sender::setup(&context(), label, columns, None, channel, rng).unwrap(),
-        |label, channel| iknp::Receiver::setup(&context(), label, columns, None, channel, other).unwrap(),
+        |label, channel| {
+            iknp::Sender::setup(&context(), label, columns, Origin::default(), channel, rng).unwrap()
+        },
+        |label, channel| {
+            iknp::Receiver::setup(&context(), label, columns, Origin::default(), channel, other).unwrap()
+        },
     )
 }
 
@@ -291,13 +296,25 @@ fn every_gate_agrees_with_the_clear_over_every_extension() {
             demand,
             channel,
             |label, channel| {
-                softspoken::Sender::<SemiHonest>::setup(&derived(label), Width::Four, None, channel, rng)
-                    .unwrap()
+                softspoken::Sender::<SemiHonest>::setup(
+                    &derived(label),
+                    Width::Four,
+                    Origin::default(),
+                    channel,
+                    rng,
+                )
+                .unwrap()
             },
             |label, channel| {
                 let context = derived(label);
-                softspoken::Receiver::<SemiHonest>::setup(&context, Width::Four, None, channel, other)
-                    .unwrap()
+                softspoken::Receiver::<SemiHonest>::setup(
+                    &context,
+                    Width::Four,
+                    Origin::default(),
+                    channel,
+                    other,
+                )
+                .unwrap()
             },
         )
     });
@@ -319,12 +336,13 @@ fn over_pieces(
         channel,
         |label, channel| {
             let context = context().derive(label, b"");
-            let field = softspoken::Sender::setup(&context, WIDTH, None, channel, rng).unwrap();
+            let field = softspoken::Sender::setup(&context, WIDTH, Origin::default(), channel, rng).unwrap();
             in_pieces::Sender::new(&context, &plan, field, &rooms, rng)
         },
         |label, channel| {
             let context = context().derive(label, b"");
-            let field = softspoken::Receiver::setup(&context, WIDTH, None, channel, other).unwrap();
+            let field =
+                softspoken::Receiver::setup(&context, WIDTH, Origin::default(), channel, other).unwrap();
             in_pieces::Receiver::new(&context, &plan, field, &rooms, other)
         },
     )
@@ -344,10 +362,26 @@ fn over_silent(
         demand,
         channel,
         |label, channel| {
-            silent::Sender::setup(&context().derive(label, b""), count, profile, channel, rng).unwrap()
+            silent::Sender::setup(
+                &context().derive(label, b""),
+                count,
+                profile,
+                KeyAgreement::default(),
+                channel,
+                rng,
+            )
+            .unwrap()
         },
         |label, channel| {
-            silent::Receiver::setup(&context().derive(label, b""), count, profile, channel, other).unwrap()
+            silent::Receiver::setup(
+                &context().derive(label, b""),
+                count,
+                profile,
+                KeyAgreement::default(),
+                channel,
+                other,
+            )
+            .unwrap()
         },
     )
 }

@@ -8,8 +8,9 @@ use vesica_crypto::backend::Backend;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Context;
 use vesica_crypto::wide_prg::WidePrg;
+use vesica_ot::base::KeyAgreement;
 use vesica_ot::kos::Revised;
-use vesica_ot::security::{Malicious, NoCache, Profile, SecurityModel, SemiHonest};
+use vesica_ot::security::{Malicious, Profile, SecurityModel, SemiHonest};
 use vesica_ot::vole::{Bit, Check};
 use vesica_ot::{
     CotReceiver, CotSender, Seed, ideal as ideal_ot, iknp, kos, silent, small_field, softspoken,
@@ -274,12 +275,18 @@ fn any_oblivious_transfer_serves() {
             level,
             circuit,
             |channel| {
-                softspoken::Sender::<S>::setup(&context(), width, S::Cache::default(), channel, &mut rng(1))
+                softspoken::Sender::<S>::setup(&context(), width, S::BaseOts::default(), channel, &mut rng(1))
                     .unwrap()
             },
             |channel| {
-                softspoken::Receiver::<S>::setup(&context(), width, S::Cache::default(), channel, &mut rng(2))
-                    .unwrap()
+                softspoken::Receiver::<S>::setup(
+                    &context(),
+                    width,
+                    S::BaseOts::default(),
+                    channel,
+                    &mut rng(2),
+                )
+                .unwrap()
             },
         );
         let mut count = Count::default();
@@ -288,8 +295,28 @@ fn any_oblivious_transfer_serves() {
         agrees::<1, _, _>(
             level,
             circuit,
-            |channel| silent::Sender::<S>::setup(&context(), ots, profile, channel, &mut rng(1)).unwrap(),
-            |channel| silent::Receiver::<S>::setup(&context(), ots, profile, channel, &mut rng(2)).unwrap(),
+            |channel| {
+                silent::Sender::<S>::setup(
+                    &context(),
+                    ots,
+                    profile,
+                    KeyAgreement::default(),
+                    channel,
+                    &mut rng(1),
+                )
+                .unwrap()
+            },
+            |channel| {
+                silent::Receiver::<S>::setup(
+                    &context(),
+                    ots,
+                    profile,
+                    KeyAgreement::default(),
+                    channel,
+                    &mut rng(2),
+                )
+                .unwrap()
+            },
         );
     }
     let circuit = Random { seed: 5, len: 100, gates: 20, opening: Opening::ToBoth };
@@ -298,8 +325,13 @@ fn any_oblivious_transfer_serves() {
     agrees::<1, _, _>(
         128,
         &circuit,
-        |channel| kos::Sender::<Revised>::setup(&context(), channel, &mut rng(1)).unwrap(),
-        |channel| kos::Receiver::<Revised>::setup(&context(), channel, &mut rng(2)).unwrap(),
+        |channel| {
+            kos::Sender::<Revised>::setup(&context(), KeyAgreement::default(), channel, &mut rng(1)).unwrap()
+        },
+        |channel| {
+            kos::Receiver::<Revised>::setup(&context(), KeyAgreement::default(), channel, &mut rng(2))
+                .unwrap()
+        },
     );
     agrees::<2, _, _>(
         256,
@@ -548,11 +580,24 @@ fn flaw_a_cheating_receiver_is_noticed() {
     let width = small_field::Width::Four;
     let noticed = with_cheating_receiver(
         |channel| {
-            softspoken::Sender::<Malicious>::setup(&context(), width, NoCache, channel, &mut rng(1)).unwrap()
+            softspoken::Sender::<Malicious>::setup(
+                &context(),
+                width,
+                KeyAgreement::default(),
+                channel,
+                &mut rng(1),
+            )
+            .unwrap()
         },
         |channel| {
-            softspoken::Receiver::<Malicious>::setup(&context(), width, NoCache, channel, &mut rng(2))
-                .unwrap()
+            softspoken::Receiver::<Malicious>::setup(
+                &context(),
+                width,
+                KeyAgreement::default(),
+                channel,
+                &mut rng(2),
+            )
+            .unwrap()
         },
         |ot, channel, watch| Garbler::receiver_only(&context(), 128, ot, channel, watch, &mut rng(7)),
     );

@@ -90,7 +90,8 @@ impl BenchOnce {
         if let Some(cell) = &self.cell {
             return cell.clone();
         }
-        let Settings { level, profile, paper_parameters, audit_max, learns, .. } = self.agreed.settings;
+        let Settings { level, profile, base_ots, paper_parameters, audit_max, learns, .. } =
+            self.agreed.settings;
         let Settings { sigma, variant, result, .. } = self.agreed.settings.clone();
         // Without a cell the parser asks for these.
         let protocol = self.protocol.as_deref().unwrap_or_default();
@@ -101,6 +102,7 @@ impl BenchOnce {
             sigma,
             variant,
             profile,
+            base_ots,
             paper_parameters,
             audit_max,
             result: result.into(),

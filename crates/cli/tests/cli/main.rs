@@ -32,6 +32,7 @@ mod pages;
 mod parts;
 mod plan;
 mod post;
+mod post_quantum;
 mod profile;
 mod python_options;
 mod receipts;

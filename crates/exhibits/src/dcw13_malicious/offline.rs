@@ -5,7 +5,7 @@ use vesica_crypto::gf128::Gf128;
 use vesica_crypto::memory::{Wiped, large_vec};
 use vesica_crypto::prg::Prg;
 use vesica_ot::CotSender;
-use vesica_ot::security::{Malicious, NoCache};
+use vesica_ot::security::Malicious;
 use vesica_ot::softspoken::{self, Choices};
 use vesica_protocols::{Ctx, Error, Phase};
 use zeroize::Zeroizing;
@@ -30,7 +30,13 @@ impl ReceiverOffline {
     pub(super) fn prepare(ctx: &mut Ctx<'_, '_>, agreed: &Agreed) -> Result<Self, Error> {
         let Ctx { run, channel, rng, .. } = ctx.reborrow();
         run.phase(Phase::BaseOts, 0);
-        let mut ot = softspoken::Receiver::<Malicious>::setup(&run.context, WIDTH, NoCache, channel, rng)?;
+        let mut ot = softspoken::Receiver::<Malicious>::setup(
+            &run.context,
+            WIDTH,
+            run.parameters.base_ots,
+            channel,
+            rng,
+        )?;
         run.phase(Phase::Extend, agreed.slots());
         let mut rows = Wiped::from(large_vec([Block::ZERO], agreed.slots()));
         let mut choices = Wiped::from(vec![0; agreed.slots() / 8]);
@@ -71,7 +77,13 @@ impl SenderOffline {
     pub(super) fn prepare(ctx: &mut Ctx<'_, '_>, agreed: &Agreed) -> Result<Self, Error> {
         let Ctx { run, channel, rng, .. } = ctx.reborrow();
         run.phase(Phase::BaseOts, 0);
-        let mut ot = softspoken::Sender::<Malicious>::setup(&run.context, WIDTH, NoCache, channel, rng)?;
+        let mut ot = softspoken::Sender::<Malicious>::setup(
+            &run.context,
+            WIDTH,
+            run.parameters.base_ots,
+            channel,
+            rng,
+        )?;
         run.phase(Phase::Extend, agreed.slots());
         let mut rows = Wiped::from(large_vec([Block::ZERO], agreed.slots()));
         for rows in rows.chunks_mut(PIECE) {

@@ -1,6 +1,7 @@
 //! Against ideal correlations and real ones.
 
 use super::*;
+use crate::base::KeyAgreement;
 use crate::security::{Profile, SemiHonest};
 use crate::{ideal, silent};
 use rand::{Rng, SeedableRng, rngs::StdRng};
@@ -39,6 +40,7 @@ fn shares(k: u32, (choices, numbers): (&[u8], &[u128]), seed: u8, over_ideal: bo
                     context,
                     count,
                     Profile::Conservative,
+                    KeyAgreement::default(),
                     &mut there,
                     rng,
                 );
@@ -53,7 +55,14 @@ fn shares(k: u32, (choices, numbers): (&[u8], &[u128]), seed: u8, over_ideal: bo
             Products::new(context, LABEL, k, rows).receive(count, choices, &mut here)
         } else {
             let profile = Profile::Conservative;
-            let rows = silent::Receiver::<SemiHonest>::setup(context, count, profile, &mut here, rng);
+            let rows = silent::Receiver::<SemiHonest>::setup(
+                context,
+                count,
+                profile,
+                KeyAgreement::default(),
+                &mut here,
+                rng,
+            );
             Products::new(context, LABEL, k, rows.unwrap()).receive(count, choices, &mut here)
         };
         let (theirs, bytes) = sender.join().unwrap();

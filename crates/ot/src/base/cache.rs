@@ -4,9 +4,11 @@
 //! Up to level 128 the base OTs are Masny and Rindal's over ristretto255. A code-based extension needs hundreds, and
 //! is against semi-honest parties only: [`start_send`] and [`receive_for_code`] make those of
 //! [`naor_pinkas`], for half the multiplications. Above level 128 base OTs are Naor and Pinkas's
-//! over P-384 or P-521, the curves of DCW13 Table 2; only semi-honest protocols have these levels. Cached base OTs
-//! serve the level for which they were made and no other, whichever protocol made them. Those of a level below
-//! [`LEAST_LEVEL`] are not cached.
+//! over P-384 or P-521, the curves of DCW13 Table 2; only semi-honest protocols have these levels. A run whose
+//! [`Origin`] names ML-KEM has those of [`ml_kem`], for every extension, up to level 128. Cached base
+//! OTs serve the level for which they were made and no other, whichever protocol made them. Those of a level below
+//! [`LEAST_LEVEL`] are not cached, nor are those from ML-KEM: so a run that asks for ML-KEM gets no base OTs that
+//! Diffie–Hellman has made.
 //!
 //! Source: PSSZ15 §8.2, "these base-OTs only need to be computed once and can be re-used over multiple
 //! sessions".
@@ -27,7 +29,7 @@
 //! hashes of rows q ⊕ (s ∧ c), each under the context of its run, so it can compute as much about s as in one
 //! run. Against a malicious party this does not hold: what a selective failure reveals of s would add up over
 //! the runs. Extensions against malicious parties therefore take no cache
-//! ([`Cache`](crate::security::SecurityModel::Cache)).
+//! ([`BaseOts`](crate::security::SecurityModel::BaseOts)).
 //!
 //! **One level.** A run at level κ hides κ bits of the b from 2^κ hashes, and no more. If a run at level 80
 //! took the first 80 of the bits that a run at level 128 takes as Δ, its partner would find those with 2^80
@@ -45,8 +47,9 @@ use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_crypto::hash::{Context, Label, Oracle};
 use zeroize::Zeroizing;
 
+use super::key_agreement::{self, KeyAgreement};
 use super::two_messages::{self, SENDER_BYTES, Sender as _};
-use super::{masny_rindal, naor_pinkas};
+use super::{masny_rindal, ml_kem, naor_pinkas};
 use crate::error::Error;
 use crate::seed::Seed;
 
@@ -64,23 +67,67 @@ pub const LEAST_LEVEL: u32 = 128;
 /// Whether base OTs of a run at `level` may be cached. 2^80 hashes find the choices of a run at level 80, so
 /// nothing else may depend on these.
 #[must_use]
-pub const fn may_be_cached(level: u32) -> bool {
-    level >= LEAST_LEVEL
+pub const fn may_be_cached(agreement: KeyAgreement, level: u32) -> bool {
+    matches!(agreement, KeyAgreement::DiffieHellman) && level >= LEAST_LEVEL
 }
 
 /// Bytes of the messages of `count` base OTs of a run at `level`: from their receiver, from their sender.
 #[must_use]
-pub const fn bytes(level: u32, count: u64) -> [u64; 2] {
+pub const fn bytes(agreement: KeyAgreement, level: u32, count: u64) -> [u64; 2] {
     if level > LEAST_LEVEL {
         return naor_pinkas::curves::bytes_at_level(level, count);
     }
-    [count * masny_rindal::RECEIVER_BYTES as u64, SENDER_BYTES as u64]
+    let [receiver, sender] = agreement.bytes(count as usize);
+    [receiver as u64, sender as u64]
 }
 
 /// Bytes of the messages of `count` base OTs for a code-based extension: from their receiver, from their sender.
 #[must_use]
-pub const fn bytes_for_code(count: u64) -> [u64; 2] {
-    [count * naor_pinkas::RECEIVER_BYTES as u64, SENDER_BYTES as u64]
+pub const fn bytes_for_code(agreement: KeyAgreement, count: u64) -> [u64; 2] {
+    match agreement {
+        KeyAgreement::DiffieHellman => [count * naor_pinkas::RECEIVER_BYTES as u64, SENDER_BYTES as u64],
+        KeyAgreement::MlKem => bytes(agreement, LEAST_LEVEL, count),
+    }
+}
+
+/// Where the base OTs of a run come from.
+#[derive(Clone, Copy, Default)]
+pub struct Origin<'a> {
+    /// What makes them.
+    pub agreement: KeyAgreement,
+    /// The cache that they come from, or go to for later runs, if they [may](may_be_cached).
+    pub cache: Option<&'a BaseOtCache>,
+}
+
+impl<'a> From<KeyAgreement> for Origin<'a> {
+    /// Base OTs that are made for this run alone.
+    fn from(agreement: KeyAgreement) -> Self {
+        Origin { agreement, cache: None }
+    }
+}
+
+impl<'a> From<&'a BaseOtCache> for Origin<'a> {
+    /// Base OTs of this cache, or from Diffie–Hellman and for this cache.
+    fn from(cache: &'a BaseOtCache) -> Self {
+        Origin { cache: Some(cache), ..Origin::default() }
+    }
+}
+
+impl<'a> Origin<'a> {
+    /// The cache, if a run at `level` may use one.
+    ///
+    /// # Errors
+    /// If the cache is filled and such a run must not use it, or no key agreement makes base OTs for the level.
+    fn cache_at(self, level: u32) -> Result<Option<&'a BaseOtCache>, Error> {
+        if self.agreement == KeyAgreement::MlKem && level > LEAST_LEVEL {
+            return Err(Error::UnfitBaseOts);
+        }
+        match self.cache {
+            Some(cache) if may_be_cached(self.agreement, level) => Ok(Some(cache)),
+            Some(cache) if cache.has() => Err(Error::UnfitBaseOts),
+            _ => Ok(None),
+        }
+    }
 }
 
 /// Base OTs of several runs, of their sender or of their receiver.
@@ -273,59 +320,80 @@ impl BaseOtCache {
     fn put(&self, level: u32, side: Side) -> &CachedBaseOts {
         self.0.get_or_init(|| CachedBaseOts { side, level, generation: 0 })
     }
-
-    /// The cache, if a run at `level` may use one.
-    ///
-    /// # Errors
-    /// If the cache is filled and such a run must not use it.
-    fn at(cache: Option<&Self>, level: u32) -> Result<Option<&Self>, Error> {
-        match cache {
-            Some(cache) if may_be_cached(level) => Ok(Some(cache)),
-            Some(cache) if cache.has() => Err(Error::UnfitBaseOts),
-            _ => Ok(None),
-        }
-    }
 }
 
-/// The sender of base OTs after it has sent its message. If the base OTs are cached there is no message.
+/// The sender of base OTs after it has sent its message. If the base OTs are cached there is no message, and from
+/// ML-KEM the sender answers.
 pub struct PendingSend<'a> {
     context: Context,
     label: Label,
+    count: usize,
     cache: Option<&'a BaseOtCache>,
-    made: Option<naor_pinkas::Sender>,
+    begun: Begun,
 }
 
-/// Sends the message of the sender of base OTs for a code-based extension, whose level is [`LEAST_LEVEL`]; none if
-/// they are cached.
+/// What has begun.
+enum Begun {
+    Cached,
+    DiffieHellman(naor_pinkas::Sender),
+    MlKem(ml_kem::Sender),
+}
+
+/// Begins `count` base OTs for a code-based extension, whose level is [`LEAST_LEVEL`]: their sender sends its message,
+/// if it is to send one first.
 ///
 /// # Errors
-/// If the connection fails.
+/// If the connection fails, or the run must not use the cache.
 pub fn start_send<'a>(
     context: &Context,
     label: Label,
-    cache: Option<&'a BaseOtCache>,
+    count: usize,
+    origin: Origin<'a>,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<PendingSend<'a>, Error> {
-    let pending = |made| PendingSend { context: context.clone(), label, cache, made };
-    if cache.is_some_and(BaseOtCache::has) {
-        return Ok(pending(None));
-    }
-    let (sender, message) = naor_pinkas::Sender::new(context, label, rng);
-    channel.send(&message)?;
-    channel.flush()?;
-    Ok(pending(Some(sender)))
+    let cache = origin.cache_at(LEAST_LEVEL)?;
+    let begun = match origin.agreement {
+        _ if cache.is_some_and(BaseOtCache::has) => Begun::Cached,
+        KeyAgreement::DiffieHellman => {
+            let (sender, message) = naor_pinkas::Sender::new(context, label, rng);
+            channel.send(&message)?;
+            channel.flush()?;
+            Begun::DiffieHellman(sender)
+        }
+        KeyAgreement::MlKem => Begun::MlKem(ml_kem::Sender::new(context, label, count, rng)),
+    };
+    Ok(PendingSend { context: context.clone(), label, count, cache, begun })
 }
 
 impl PendingSend<'_> {
-    /// Both strings of `count` OTs.
+    /// Both strings of every OT.
     ///
     /// # Errors
     /// If the connection fails, the partner's elements are not valid, or the cached base OTs do not fit.
-    pub fn complete(self, count: usize, channel: &mut dyn Channel) -> Result<Vec<[Seed; 2]>, Error> {
-        let made = self.made.map(|sender| sender.receive(count, channel)).transpose()?;
-        pairs(LEAST_LEVEL, &self.context, self.label, count, self.cache, made)
+    pub fn complete(self, channel: &mut dyn Channel) -> Result<Vec<[Seed; 2]>, Error> {
+        let Self { context, label, count, cache, begun } = self;
+        let made = match begun {
+            Begun::Cached => None,
+            Begun::DiffieHellman(sender) => Some(sender.receive(count, channel)?),
+            Begun::MlKem(sender) => Some(answer(count, channel, |message| sender.finish(message))?),
+        };
+        pairs(LEAST_LEVEL, &context, label, count, cache, made)
     }
+}
+
+/// The sender's part from ML-KEM: `finish` makes its strings and its message of the receiver's message.
+fn answer(
+    count: usize,
+    channel: &mut dyn Channel,
+    finish: impl FnOnce(&[u8]) -> Result<(Vec<[Seed; 2]>, Vec<u8>), Error>,
+) -> Result<Vec<[Seed; 2]>, Error> {
+    let mut message = vec![0; KeyAgreement::MlKem.bytes(count)[0]];
+    channel.recv_exact(&mut message)?;
+    let (strings, answer) = finish(&message)?;
+    channel.send(&answer)?;
+    channel.flush()?;
+    Ok(strings)
 }
 
 /// Both strings of `count` OTs: of those that are cached, or of those that were made.
@@ -354,13 +422,17 @@ pub fn send(
     context: &Context,
     label: Label,
     count: usize,
-    cache: Option<&BaseOtCache>,
+    origin: Origin<'_>,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<[Seed; 2]>, Error> {
-    let cache = BaseOtCache::at(cache, level)?;
-    let made = match cache {
-        Some(cache) if cache.has() => None,
+    let cache = origin.cache_at(level)?;
+    let made = match (cache, origin.agreement) {
+        (Some(cache), _) if cache.has() => None,
+        (_, KeyAgreement::MlKem) => {
+            let sender = ml_kem::Sender::new(context, label, count, rng);
+            Some(answer(count, channel, |message| sender.finish(message))?)
+        }
         _ if level <= LEAST_LEVEL => {
             Some(two_messages::send::<masny_rindal::Sender>(context, label, count, channel, rng)?)
         }
@@ -379,13 +451,13 @@ pub fn receive(
     context: &Context,
     label: Label,
     count: usize,
-    cache: Option<&BaseOtCache>,
+    origin: Origin<'_>,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Chosen, Error> {
-    receive_as(level, context, label, count, cache, rng, |choices, rng| {
+    receive_as(level, context, label, count, origin, rng, |choices, rng| {
         if level <= LEAST_LEVEL {
-            two_messages::receive::<masny_rindal::Receiver>(context, label, choices, count, channel, rng)
+            key_agreement::receive(origin.agreement, context, label, choices, count, channel, rng)
         } else {
             naor_pinkas::curves::receive_at_level(level, context, label, choices, count, channel, rng)
         }
@@ -401,12 +473,17 @@ pub fn receive_for_code(
     context: &Context,
     label: Label,
     count: usize,
-    cache: Option<&BaseOtCache>,
+    origin: Origin<'_>,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Chosen, Error> {
-    receive_as(LEAST_LEVEL, context, label, count, cache, rng, |choices, rng| {
-        two_messages::receive::<naor_pinkas::Receiver>(context, label, choices, count, channel, rng)
+    receive_as(LEAST_LEVEL, context, label, count, origin, rng, |choices, rng| match origin.agreement {
+        KeyAgreement::DiffieHellman => {
+            two_messages::receive::<naor_pinkas::Receiver>(context, label, choices, count, channel, rng)
+        }
+        KeyAgreement::MlKem => {
+            key_agreement::receive(origin.agreement, context, label, choices, count, channel, rng)
+        }
     })
 }
 
@@ -416,11 +493,11 @@ fn receive_as(
     context: &Context,
     label: Label,
     count: usize,
-    cache: Option<&BaseOtCache>,
+    origin: Origin<'_>,
     rng: &mut dyn CryptoRng,
     make: impl FnOnce(&[u8], &mut dyn CryptoRng) -> Result<Vec<Seed>, Error>,
 ) -> Result<Chosen, Error> {
-    let cache = BaseOtCache::at(cache, level)?;
+    let cache = origin.cache_at(level)?;
     if let Some(cached) = cache.and_then(|cache| cache.0.get()) {
         return cached.chosen_of(level, context, label, count);
     }

@@ -1,6 +1,7 @@
 //! Against ideal correlations and real ones.
 
 use super::*;
+use crate::base::Origin;
 use crate::security::SemiHonest;
 use crate::{ideal, iknp};
 use rand::rngs::StdRng;
@@ -79,11 +80,11 @@ fn over_iknp<const W: usize>(columns: u32, width: usize, ends: (Stream, Stream))
         width,
         |channel| {
             let rng = &mut StdRng::seed_from_u64(5);
-            iknp::Sender::<W>::setup(&context(), SETUP, columns, None, channel, rng).unwrap()
+            iknp::Sender::<W>::setup(&context(), SETUP, columns, Origin::default(), channel, rng).unwrap()
         },
         |channel| {
             let rng = &mut StdRng::seed_from_u64(6);
-            iknp::Receiver::<W>::setup(&context(), SETUP, columns, None, channel, rng).unwrap()
+            iknp::Receiver::<W>::setup(&context(), SETUP, columns, Origin::default(), channel, rng).unwrap()
         },
         ends,
     );

@@ -21,7 +21,8 @@ fn run<const W: usize>(
     thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let rng = &mut StdRng::seed_from_u64(1);
-            let mut sender = Sender::<W>::setup(&context(), LABEL, columns, None, &mut there, rng).unwrap();
+            let mut sender =
+                Sender::<W>::setup(&context(), LABEL, columns, Origin::default(), &mut there, rng).unwrap();
             let mut all = Vec::new();
             for &count in counts {
                 let mut rows = vec![[Block::ZERO; W]; count];
@@ -31,7 +32,8 @@ fn run<const W: usize>(
             (sender.delta(), all)
         });
         let rng = &mut StdRng::seed_from_u64(2);
-        let mut receiver = Receiver::<W>::setup(&context(), LABEL, columns, None, &mut here, rng).unwrap();
+        let mut receiver =
+            Receiver::<W>::setup(&context(), LABEL, columns, Origin::default(), &mut here, rng).unwrap();
         let before = here.traffic();
         let mut all = Vec::new();
         for (&count, choices) in counts.iter().zip(choices) {
@@ -55,7 +57,7 @@ fn correlated<const W: usize>(columns: u32) {
     let (delta, q, t, [before, after]) = run::<W>(columns, &counts, &choices);
     let expected: u64 = counts.iter().map(|&count| bytes(columns, count)).sum();
     assert_eq!(after.payload_sent - before.payload_sent, expected);
-    assert_eq!(setup_bytes(columns), [before.payload_received, before.payload_sent]);
+    assert_eq!(setup_bytes(KeyAgreement::default(), columns), [before.payload_received, before.payload_sent]);
     let bits = counts.iter().zip(&choices).flat_map(|(&count, choices)| (0..count).map(|j| bit(choices, j)));
     for (j, ((q, t), bit)) in q.iter().zip(&t).zip(bits).enumerate() {
         for part in 0..W {
@@ -87,14 +89,14 @@ fn a_partner_that_leaves_or_sends_nonsense_is_told() {
     drop(there);
     let rng = &mut StdRng::seed_from_u64(2);
     assert!(matches!(
-        Receiver::<1>::setup(&context(), LABEL, 128, None, &mut here, rng),
+        Receiver::<1>::setup(&context(), LABEL, 128, Origin::default(), &mut here, rng),
         Err(Error::Channel(_))
     ));
     let (mut here, mut there) = memory::pair();
     there.send(&vec![0xff; 128 * 64]).unwrap();
     there.flush().unwrap();
     assert!(matches!(
-        Receiver::<1>::setup(&context(), LABEL, 128, None, &mut here, rng),
+        Receiver::<1>::setup(&context(), LABEL, 128, Origin::default(), &mut here, rng),
         Err(Error::InvalidElement { position: 0 })
     ));
 }
@@ -111,14 +113,16 @@ fn digest_of<const W: usize>(
     thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let rng = &mut StdRng::seed_from_u64(11);
-            let sender = Sender::<W>::setup(&context(), LABEL, columns, None, &mut there, rng).unwrap();
+            let sender =
+                Sender::<W>::setup(&context(), LABEL, columns, Origin::default(), &mut there, rng).unwrap();
             let mut sender = sender.with_threads(threads);
             let mut rows = vec![[Block::ZERO; W]; count];
             rows.chunks_mut(piece).for_each(|rows| sender.extend(rows, &mut there).unwrap());
             rows
         });
         let rng = &mut StdRng::seed_from_u64(12);
-        let receiver = Receiver::<W>::setup(&context(), LABEL, columns, None, &mut here, rng).unwrap();
+        let receiver =
+            Receiver::<W>::setup(&context(), LABEL, columns, Origin::default(), &mut here, rng).unwrap();
         let mut receiver = receiver.with_threads(threads);
         let mut choices = vec![0; count.div_ceil(8)];
         rng.fill_bytes(&mut choices);

@@ -69,14 +69,23 @@ fn runs_over_a_channel_from_base_ots_on() {
     let (t, (delta, q)) = std::thread::scope(|scope| {
         let receiver = scope.spawn(|| {
             let rng = &mut Prg::from_seed([1; 16]);
-            let mut receiver = Receiver::<Revised>::setup(&context(), &mut here, rng)?;
-            assert_eq!([here.traffic().payload_received, here.traffic().payload_sent], setup_bytes());
+            let mut receiver =
+                Receiver::<Revised>::setup(&context(), KeyAgreement::default(), &mut here, rng)?;
+            assert_eq!(
+                [here.traffic().payload_received, here.traffic().payload_sent],
+                setup_bytes(KeyAgreement::default())
+            );
             let mut t = vec![[Block::ZERO]; count];
             receiver.extend(&choices, &mut t, &mut here)?;
             Ok::<_, Error>(t)
         });
-        let mut sender =
-            Sender::<Revised>::setup(&context(), &mut there, &mut Prg::from_seed([2; 16])).unwrap();
+        let mut sender = Sender::<Revised>::setup(
+            &context(),
+            KeyAgreement::default(),
+            &mut there,
+            &mut Prg::from_seed([2; 16]),
+        )
+        .unwrap();
         let mut q = vec![[Block::ZERO]; count];
         sender.extend(&mut q, &mut there).unwrap();
         (receiver.join().unwrap().unwrap(), (sender.delta()[0], q))

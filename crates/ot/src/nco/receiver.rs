@@ -10,7 +10,7 @@ use zeroize::Zeroize;
 use super::columns::{Columns, Scratch};
 use super::traits::{NcoReceiver, Step};
 use super::{BATCH, Code, Position, ROW_BITS, hash_groups};
-use crate::base::cache::{self, BaseOtCache};
+use crate::base::cache::{self, Origin};
 use crate::error::Error;
 
 /// The party that chooses one value in each OT.
@@ -53,25 +53,25 @@ impl<C: Code<W>, const W: usize> Receiver<C, W> {
     pub fn setup(
         code: C,
         context: &Context,
-        cache: Option<&BaseOtCache>,
+        origin: Origin<'_>,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
-        Self::start_setup(code, context, cache, channel, rng)?.complete_base_ots(channel)
+        Self::start_setup(code, context, origin, channel, rng)?.complete_base_ots(channel)
     }
 
-    /// Sends the first message of [`setup`](Self::setup); with cached base OTs there is none.
+    /// Sends the first message of [`setup`](Self::setup), if it is this party's.
     ///
     /// # Errors
     /// If the connection fails.
     pub fn start_setup<'a>(
         code: C,
         context: &Context,
-        cache: Option<&'a BaseOtCache>,
+        origin: Origin<'a>,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<ReceiverSetup<'a, C, W>, Error> {
-        let base = cache::start_send(context, C::BASE, cache, channel, rng)?;
+        let base = cache::start_send(context, C::BASE, code.columns(), origin, channel, rng)?;
         Ok(ReceiverSetup { code, context: context.clone(), base })
     }
 
@@ -196,7 +196,7 @@ impl<C: Code<W>, const W: usize> ReceiverSetup<'_, C, W> {
     /// # Errors
     /// If the connection fails, the message is not valid, or the cached base OTs do not fit.
     pub fn complete_base_ots(self, channel: &mut dyn Channel) -> Result<Receiver<C, W>, Error> {
-        let pairs = self.base.complete(self.code.columns(), channel)?;
+        let pairs = self.base.complete(channel)?;
         let mut seeds: Vec<[Block; 2]> = pairs.iter().map(|[a, b]| [a.block(), b.block()]).collect();
         let receiver = Receiver::from_seeds(self.code, &self.context, &seeds);
         seeds.as_flattened_mut().zeroize();

@@ -11,7 +11,7 @@ use zeroize::Zeroize;
 use super::columns::{Columns, Scratch};
 use super::traits::NcoSender;
 use super::{BATCH, Code, LANES, Position, hash_groups};
-use crate::base::cache::{self, BaseOtCache, Chosen};
+use crate::base::cache::{self, Chosen, Origin};
 use crate::error::Error;
 
 /// The party that can evaluate every OT at any value.
@@ -44,12 +44,12 @@ impl<C: Code<W>, const W: usize> Sender<C, W> {
     pub fn setup(
         code: C,
         context: &Context,
-        cache: Option<&BaseOtCache>,
+        origin: Origin<'_>,
         channel: &mut dyn Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self, Error> {
         let Chosen { choices, seeds } =
-            cache::receive_for_code(context, C::BASE, code.columns(), cache, channel, rng)?;
+            cache::receive_for_code(context, C::BASE, code.columns(), origin, channel, rng)?;
         let mut secret = Secret([Block::ZERO; W]);
         Block::slice_as_mut_bytes(&mut secret.0)[..choices.len()].copy_from_slice(&choices);
         let seeds = Wiped::from(seeds.iter().map(|seed| seed.block()).collect::<Vec<_>>());

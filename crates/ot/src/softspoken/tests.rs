@@ -1,5 +1,6 @@
 use super::*;
-use crate::security::{Malicious, NoCache, SemiHonest};
+use crate::base::KeyAgreement;
+use crate::security::{Malicious, SemiHonest};
 use crate::small_field::tests::{WIDTHS, context, deal};
 use vesica_channel::memory;
 use vesica_crypto::prg::Prg;
@@ -94,7 +95,13 @@ fn runs_over_a_channel_from_base_ots_on() {
     let (t, (delta, q)) = std::thread::scope(|scope| {
         let receiver = scope.spawn(|| {
             let mut rng = Prg::from_seed([1; 16]);
-            let mut receiver = Receiver::<Malicious>::setup(&context(), width, NoCache, &mut here, &mut rng)?;
+            let mut receiver = Receiver::<Malicious>::setup(
+                &context(),
+                width,
+                KeyAgreement::default(),
+                &mut here,
+                &mut rng,
+            )?;
             let mut t = vec![[Block::ZERO]; count];
             receiver.extend(&choices, &mut t, &mut here)?;
             here.flush()?;
@@ -102,7 +109,8 @@ fn runs_over_a_channel_from_base_ots_on() {
         });
         let mut rng = Prg::from_seed([2; 16]);
         let mut sender =
-            Sender::<Malicious>::setup(&context(), width, NoCache, &mut there, &mut rng).unwrap();
+            Sender::<Malicious>::setup(&context(), width, KeyAgreement::default(), &mut there, &mut rng)
+                .unwrap();
         let mut q = vec![[Block::ZERO]; count];
         sender.extend(&mut q, &mut there).unwrap();
         (receiver.join().unwrap().unwrap(), (sender.delta()[0], q))

@@ -16,8 +16,7 @@ use super::pieces::compressed_kept;
 use super::plan::{self, Plan, Tree, WIDTH};
 use super::receiver::{self, base_ots, draw_points};
 use super::sender::{self, Correlations, Opened, Secrets, Vector, extension};
-use crate::base::masny_rindal;
-use crate::base::two_messages::Sender as _;
+use crate::base::{KeyAgreement, key_agreement};
 use crate::error::Error;
 use crate::pprf::{levels, sum};
 use crate::security::{Malicious, Security};
@@ -216,7 +215,8 @@ fn tree_of(plan: &Plan, number: usize) -> Option<(usize, Tree, Range<usize>)> {
 pub fn points_drawn(plan: &Plan, rng: &mut dyn CryptoRng) -> Vec<usize> {
     // What it draws before depends on nothing else.
     let context = Context::new(&[0; 32], "", b"", 0, 0);
-    let _ = masny_rindal::Sender::new(&context, Label::new("any"), rng);
+    let flight1 = vec![0; Plan::flight1_bytes(plan.base_ots())];
+    let _ = key_agreement::answer(plan.base_ots(), &context, Label::new("any"), ROWS, &flight1, rng);
     let base = [[Block::ZERO; 2]; ROWS];
     let _ = softspoken::Receiver::<Malicious>::new(&context, WIDTH, &base, rng);
     draw_points(plan, rng).into_vec()
@@ -238,8 +238,13 @@ pub fn block_lengths(plan: &Plan) -> Vec<usize> {
 
 /// [`Opened::new`] by a sender that has chosen its Δ.
 #[must_use]
-pub fn open(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Opened, Vec<u8>) {
-    Opened::with_delta(context, delta, rng)
+pub fn open(
+    context: &Context,
+    agreement: KeyAgreement,
+    delta: Block,
+    rng: &mut dyn CryptoRng,
+) -> (Opened, Vec<u8>) {
+    Opened::with_delta(context, agreement, delta, rng)
 }
 
 /// [`Check::take_flight3`](super::Check::take_flight3) by a receiver that goes on whatever the sender replies:
@@ -274,9 +279,9 @@ pub fn answer(
     rng: &mut dyn CryptoRng,
     cheat: &ReceiverCheat,
 ) -> Result<(Receiver, Vec<u8>), Error> {
-    let (base, public) = base_ots(context, flight1, rng)?;
+    let (base, answer) = base_ots(context, plan.base_ots(), flight1, rng)?;
     let (receiver, corrections) = Receiver::cheating(context, plan, &base, rng, cheat);
-    Ok((receiver, [&public[..], &corrections].concat()))
+    Ok((receiver, [answer, corrections].concat()))
 }
 
 /// The answer to the whole of flight 2 by a sender that cheats.

@@ -12,8 +12,7 @@ use super::codes::random::Random;
 use super::codes::{Code, Intake, Sparse, Word};
 use super::parameters::{PIECE, STRUCTURED, TWO_ROUNDS};
 use super::value::Value;
-use crate::base::masny_rindal;
-use crate::base::two_messages::SENDER_BYTES;
+use crate::base::KeyAgreement;
 use crate::pprf;
 use crate::security::{Profile, Security};
 use crate::softspoken::{self, Choices, Width};
@@ -41,6 +40,7 @@ pub struct Plan {
     /// Pieces, and outputs of each. Without LPN there are no pieces.
     pieces: usize,
     outputs: usize,
+    base_ots: KeyAgreement,
     /// Local: changes no byte.
     threads: usize,
 }
@@ -57,7 +57,8 @@ impl Plan {
         // Below, the noise values would be as many as the outputs that they make.
         let pieces = if length <= 2 * weight { 0 } else { length.div_ceil(PIECE) };
         let outputs = length.checked_div(pieces).map_or(0, |_| length.div_ceil(pieces));
-        Self { length, bits: false, weight, pieces, outputs, threads: 1 }
+        let base_ots = KeyAgreement::default();
+        Self { length, bits: false, weight, pieces, outputs, base_ots, threads: 1 }
     }
 
     /// The plan for `length` correlated OTs, which is a VOLE over values that are a [`Bit`](super::Bit).
@@ -80,6 +81,19 @@ impl Plan {
     /// The plan of so many of its pieces.
     pub(super) fn of_pieces(&self, pieces: usize) -> Self {
         Self { length: pieces * self.outputs, pieces, ..self.clone() }
+    }
+
+    /// This plan over base OTs from another key agreement than Diffie–Hellman.
+    #[must_use]
+    pub fn with_base_ots(mut self, agreement: KeyAgreement) -> Self {
+        self.base_ots = agreement;
+        self
+    }
+
+    /// What the base OTs come from.
+    #[must_use]
+    pub fn base_ots(&self) -> KeyAgreement {
+        self.base_ots
     }
 
     /// This plan, worked on by so many threads. No message depends on it.
@@ -108,24 +122,32 @@ impl Plan {
     }
 
     /// Bytes of flight 1: the sender's part of the base OTs.
-    pub const FLIGHT1_BYTES: usize = ROWS * masny_rindal::RECEIVER_BYTES;
+    #[must_use]
+    pub fn flight1_bytes(agreement: KeyAgreement) -> usize {
+        agreement.bytes(ROWS)[0]
+    }
+
+    /// Bytes of the receiver's part of the base OTs, with which flight 2 begins.
+    pub(super) fn base_bytes(agreement: KeyAgreement) -> usize {
+        agreement.bytes(ROWS)[1]
+    }
 
     /// Bytes of flight 2: the receiver's part of the base OTs, and its corrections.
     #[must_use]
     pub fn flight2_bytes<V: Value>(&self, security: Security) -> usize {
-        SENDER_BYTES + self.correction_bytes::<V>(security)
+        Self::base_bytes(self.base_ots) + self.correction_bytes::<V>(security)
     }
 
     /// Bytes of the beginning of flight 2, from which on the sender can expand what it corrects later.
     #[must_use]
-    pub fn beginning_bytes(security: Security) -> usize {
-        SENDER_BYTES + crate::small_field::message_bytes(WIDTH, security)
+    pub fn beginning_bytes(agreement: KeyAgreement, security: Security) -> usize {
+        Self::base_bytes(agreement) + crate::small_field::message_bytes(WIDTH, security)
     }
 
     /// Bytes of the rest of it, the corrections.
     #[must_use]
     pub fn rest_bytes<V: Value>(&self, security: Security) -> usize {
-        self.flight2_bytes::<V>(security) - Self::beginning_bytes(security)
+        self.flight2_bytes::<V>(security) - Self::beginning_bytes(self.base_ots, security)
     }
 
     /// Bytes of the receiver's corrections, with the trees that they begin with.

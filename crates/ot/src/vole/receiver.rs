@@ -59,8 +59,7 @@ use super::pieces::{compressed, compressed_last, grown};
 use super::plan::{AnyCode, Plan, WIDTH};
 use super::sender::BASE;
 use super::value::{Covers, Value};
-use crate::base::two_messages::{SENDER_BYTES, Sender as _};
-use crate::base::{masny_rindal, pairs_of_blocks};
+use crate::base::{KeyAgreement, key_agreement, pairs_of_blocks};
 use crate::error::Error;
 use crate::pprf::levels;
 use crate::security::{Malicious, SecurityModel, SemiHonest};
@@ -78,10 +77,15 @@ impl<S: SecurityModel> Begun<S> {
     ///
     /// # Errors
     /// If flight 1 is not what it must be.
-    pub fn new(context: &Context, flight1: &[u8], rng: &mut dyn CryptoRng) -> Result<(Self, Vec<u8>), Error> {
-        let (base, public) = base_ots(context, flight1, rng)?;
+    pub fn new(
+        context: &Context,
+        agreement: KeyAgreement,
+        flight1: &[u8],
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Self, Vec<u8>), Error> {
+        let (base, answer) = base_ots(context, agreement, flight1, rng)?;
         let (extension, trees) = softspoken::Receiver::new(context, WIDTH, &base, rng);
-        Ok((Self { context: context.clone(), extension }, [&public[..], &trees].concat()))
+        Ok((Self { context: context.clone(), extension }, [answer, trees].concat()))
     }
 
     /// Draws the noise, and returns the corrections, which are the rest of flight 2.
@@ -409,17 +413,15 @@ impl<V: Value> Noise<V> {
 /// Both strings of each base OT.
 type Pairs = Zeroizing<[[Block; 2]; ROWS]>;
 
-/// The base OTs, and the element that flight 2 begins with.
+/// The base OTs, and the part of them that flight 2 begins with.
 pub(super) fn base_ots(
     context: &Context,
+    agreement: KeyAgreement,
     flight1: &[u8],
     rng: &mut dyn CryptoRng,
-) -> Result<(Pairs, [u8; SENDER_BYTES]), Error> {
-    if flight1.len() != Plan::FLIGHT1_BYTES {
-        return Err(Error::MessageLength { what: "base OT of a VOLE" });
-    }
-    let (base, public) = masny_rindal::Sender::new(context, BASE, rng);
-    Ok((pairs_of_blocks(&base.finish(flight1)?)?, public))
+) -> Result<(Pairs, Vec<u8>), Error> {
+    let (base, answer) = key_agreement::answer(agreement, context, BASE, ROWS, flight1, rng)?;
+    Ok((pairs_of_blocks(&base)?, answer))
 }
 
 /// The correlated OTs of the paths to these points: t of each. Their message goes to `send`, part by part.

@@ -25,8 +25,8 @@ use super::multi_point::{Full, MultiPointPprf};
 use super::pieces::{compressed, compressed_kept, compressed_last, grown};
 use super::plan::{AnyCode, Plan, WIDTH};
 use super::value::{Covers, Value};
-use crate::base::two_messages::Receiver as _;
-use crate::base::{chosen_blocks, masny_rindal};
+use crate::base::key_agreement::Receiver as BaseReceiver;
+use crate::base::{KeyAgreement, chosen_blocks};
 use crate::cot::CotSender;
 use crate::error::Error;
 use crate::security::{Malicious, Security, SecurityModel, SemiHonest};
@@ -40,29 +40,37 @@ pub(super) const BASE: Label = Label::new("vole: base OT");
 pub struct Opened {
     context: Context,
     delta: Zeroizing<Block>,
-    base: masny_rindal::Receiver,
+    base: BaseReceiver,
+    base_bytes: usize,
 }
 
 impl Opened {
-    /// Draws Δ. Flight 1 is for [`receiver::Begun::new`](super::receiver::Begun::new).
+    /// Draws Δ, and begins base OTs from this key agreement. Flight 1 is for
+    /// [`receiver::Begun::new`](super::receiver::Begun::new).
     #[must_use]
-    pub fn new(context: &Context, rng: &mut dyn CryptoRng) -> (Self, Vec<u8>) {
-        Self::with_delta(context, Block::random(rng), rng)
+    pub fn new(context: &Context, agreement: KeyAgreement, rng: &mut dyn CryptoRng) -> (Self, Vec<u8>) {
+        Self::with_delta(context, agreement, Block::random(rng), rng)
     }
 
     /// Begins with this Δ.
-    pub(super) fn with_delta(context: &Context, delta: Block, rng: &mut dyn CryptoRng) -> (Self, Vec<u8>) {
-        let (base, flight1) = masny_rindal::Receiver::new(context, BASE, delta.as_bytes(), ROWS, rng);
-        (Self { context: context.clone(), delta: Zeroizing::new(delta), base }, flight1)
+    pub(super) fn with_delta(
+        context: &Context,
+        agreement: KeyAgreement,
+        delta: Block,
+        rng: &mut dyn CryptoRng,
+    ) -> (Self, Vec<u8>) {
+        let (base, flight1) = BaseReceiver::new(agreement, context, BASE, delta.as_bytes(), ROWS, rng);
+        let base_bytes = Plan::base_bytes(agreement);
+        (Self { context: context.clone(), delta: Zeroizing::new(delta), base, base_bytes }, flight1)
     }
 
     /// Takes the beginning of flight 2, and expands the strings of the extension, or the first two megabytes of them,
     /// while the receiver makes the rest.
     ///
     /// # Errors
-    /// If the element that it begins with is missing or not valid. Trees that are not what they must be end the run
-    /// in [`respond`](Prepared::respond), as wrong corrections do: how much of flight 2 was read does not tell which
-    /// check has failed.
+    /// If the part of the base OTs that it begins with is cut or not valid. Trees that are not what they must be end
+    /// the run in [`respond`](Prepared::respond), as wrong corrections do: how much of flight 2 was read does not
+    /// tell which check has failed.
     pub fn prepare<V: Value, S: Covers<V>>(
         self,
         plan: &Plan,
@@ -77,15 +85,16 @@ impl Opened {
         })
     }
 
-    /// What is made of the context, Δ with the strings that it chose, and what follows the receiver's element.
+    /// What is made of the context, Δ with the strings that it chose, and what follows the receiver's part of the base
+    /// OTs.
     pub(super) fn with_base<T>(
         self,
         message: &[u8],
         make: impl FnOnce(&Context, &Secrets<'_>, &[u8]) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let wrong = Error::MessageLength { what: "base OT of a VOLE" };
-        let (public, rest) = message.split_first_chunk().ok_or(wrong)?;
-        let base = chosen_blocks(&self.base.finish(public)?)?;
+        let (answer, rest) = message.split_at_checked(self.base_bytes).ok_or(wrong)?;
+        let base = chosen_blocks(&self.base.finish(answer)?)?;
         make(&self.context, &Secrets { delta: *self.delta, base: &base }, rest)
     }
 }

@@ -9,6 +9,7 @@ use vesica_crypto::memory::Wiped;
 use super::plan::Plan;
 use super::value::{CheckedValue, Covers, Value};
 use super::{receiver, sender};
+use crate::base::KeyAgreement;
 use crate::error::Error;
 use crate::security::{Malicious, Security, SemiHonest};
 
@@ -115,16 +116,17 @@ fn received(bytes: usize, channel: &mut dyn Channel) -> Result<Vec<u8>, Error> {
     Ok(message)
 }
 
-/// Flight 1: the sender draws Δ.
+/// Flight 1: the sender draws Δ, and begins base OTs from this key agreement.
 ///
 /// # Errors
 /// If the connection fails.
 pub fn open(
     context: &Context,
+    agreement: KeyAgreement,
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<sender::Opened, Error> {
-    let (sender, flight1) = sender::Opened::new(context, rng);
+    let (sender, flight1) = sender::Opened::new(context, agreement, rng);
     channel.send(&flight1)?;
     channel.flush()?;
     Ok(sender)
@@ -141,8 +143,8 @@ pub fn answer<V: Value, S: Check<V>>(
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<receiver::Answered<V, S>, Error> {
-    let flight1 = received(Plan::FLIGHT1_BYTES, channel)?;
-    let (receiver, beginning) = receiver::Begun::new(context, &flight1, rng)?;
+    let flight1 = received(Plan::flight1_bytes(plan.base_ots()), channel)?;
+    let (receiver, beginning) = receiver::Begun::new(context, plan.base_ots(), &flight1, rng)?;
     channel.send(&beginning)?;
     // The sender expands the same strings meanwhile.
     channel.flush()?;
@@ -155,13 +157,13 @@ pub fn answer<V: Value, S: Check<V>>(
 /// [`respond`] the sender can work without the memory that the trees take.
 ///
 /// # Errors
-/// If the connection fails, or the element that flight 2 begins with is not valid.
+/// If the connection fails, or the part of the base OTs that flight 2 begins with is not valid.
 pub fn receive_flight2<V: Value, S: Check<V>>(
     sender: sender::Opened,
     plan: &Plan,
     channel: &mut dyn Channel,
 ) -> Result<(sender::Prepared<S>, Vec<u8>), Error> {
-    let beginning = received(Plan::beginning_bytes(S::SECURITY), channel)?;
+    let beginning = received(Plan::beginning_bytes(plan.base_ots(), S::SECURITY), channel)?;
     let sender = sender.prepare::<V, S>(plan, &beginning)?;
     Ok((sender, received(plan.rest_bytes::<V>(S::SECURITY), channel)?))
 }
@@ -194,7 +196,7 @@ pub fn send<V: Value, S: Check<V>>(
     channel: &mut dyn Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<sender::Expanded, Error> {
-    let sender = open(context, channel, rng)?;
+    let sender = open(context, plan.base_ots(), channel, rng)?;
     let (sender, corrections) = receive_flight2::<V, S>(sender, plan, channel)?;
     Ok(respond::<V, S>(sender, plan, &corrections, channel, rng)?.expand())
 }

@@ -6,6 +6,7 @@ use vesica_crypto::prg::Prg;
 
 use super::sender::Secrets;
 use super::*;
+use crate::base::KeyAgreement;
 use crate::error::Error;
 use crate::security::{Malicious, Profile, Security, SemiHonest};
 use crate::small_field::tests::{context, deal};
@@ -344,11 +345,13 @@ fn sums_of_few_outputs_are_not_biased() {
     }
 }
 
+const AGREEMENT: KeyAgreement = KeyAgreement::DiffieHellman;
+
 #[test]
 fn runs_over_a_channel_from_base_ots_on() {
     use vesica_channel::memory;
-    fn run<S: Check<Block>>(length: usize) {
-        let plan = Plan::new(length, Profile::Conservative);
+    fn run<S: Check<Block>>(length: usize, agreement: KeyAgreement) {
+        let plan = Plan::new(length, Profile::Conservative).with_base_ots(agreement);
         let (mut here, mut there) = memory::pair();
         let ((a, c), sender::Expanded { delta, mut b }) = std::thread::scope(|scope| {
             let receiver = scope.spawn(|| {
@@ -360,29 +363,31 @@ fn runs_over_a_channel_from_base_ots_on() {
         Block::add_products(&mut b, *delta, &a);
         assert!(*b == *c);
     }
-    run::<SemiHonest>(100);
-    run::<SemiHonest>(2000);
-    run::<Malicious>(100);
-    run::<Malicious>(2001);
+    for agreement in KeyAgreement::ALL {
+        run::<SemiHonest>(100, agreement);
+        run::<SemiHonest>(2000, agreement);
+        run::<Malicious>(100, agreement);
+        run::<Malicious>(2001, agreement);
+    }
 }
 
 #[test]
 fn flights_of_another_kind_are_refused() {
     let plan = Plan::new(10, Profile::Conservative);
     let rng = &mut Prg::from_seed([3; 16]);
-    let (opened, flight1) = sender::Opened::new(&context(), rng);
+    let (opened, flight1) = sender::Opened::new(&context(), AGREEMENT, rng);
     let begun = |flight1: &[u8]| {
-        receiver::Begun::<SemiHonest>::new(&context(), flight1, &mut Prg::from_seed([4; 16]))
+        receiver::Begun::<SemiHonest>::new(&context(), AGREEMENT, flight1, &mut Prg::from_seed([4; 16]))
     };
     assert!(begun(&flight1[1..]).is_err());
-    assert!(begun(&[0xff; Plan::FLIGHT1_BYTES]).is_err());
+    assert!(begun(&vec![0xff; Plan::flight1_bytes(AGREEMENT)]).is_err());
     assert!(opened.prepare::<u64, SemiHonest>(&plan, &[]).is_err());
 
     let (begun, beginning) = begun(&flight1).unwrap();
     let (_, corrections) = begun.answer::<u64>(&plan, rng);
     let respond = |beginning: &[u8], corrections: &[u8]| {
         let rng = &mut Prg::from_seed([3; 16]);
-        let (opened, _) = sender::Opened::new(&context(), rng);
+        let (opened, _) = sender::Opened::new(&context(), AGREEMENT, rng);
         opened.prepare::<u64, SemiHonest>(&plan, beginning)?.respond::<u64>(&plan, corrections, rng)
     };
     assert!(respond(&beginning, &corrections).is_ok());
@@ -400,11 +405,34 @@ fn flights_of_another_kind_are_refused() {
 fn wrong_trees_are_refused_when_all_of_flight_2_has_come() {
     let plan = Plan::new(300, Profile::Conservative);
     let rng = &mut Prg::from_seed([7; 16]);
-    let (opened, flight1) = sender::Opened::new(&context(), rng);
-    let (begun, mut beginning) = receiver::Begun::<Malicious>::new(&context(), &flight1, rng).unwrap();
+    let (opened, flight1) = sender::Opened::new(&context(), AGREEMENT, rng);
+    let (begun, mut beginning) =
+        receiver::Begun::<Malicious>::new(&context(), AGREEMENT, &flight1, rng).unwrap();
     let (_, corrections) = begun.answer::<Block>(&plan, rng);
     *beginning.last_mut().unwrap() ^= 1;
     let prepared = opened.prepare::<Block, Malicious>(&plan, &beginning);
     let refused = prepared.unwrap().respond::<Block>(&plan, &corrections, rng);
     assert!(matches!(refused, Err(Error::Inconsistent)));
+}
+
+/// A ciphertext of a base OT that is not the one that was sent: the strings differ, whichever was chosen, and the trees
+/// of a malicious run are refused.
+#[test]
+fn changed_base_ots_from_ml_kem_end_a_malicious_run() {
+    let agreement = KeyAgreement::MlKem;
+    let plan = Plan::new(300, Profile::Conservative).with_base_ots(agreement);
+    for changed in [None, Some(0), Some(1087), Some(1088), Some(127 * 2176 + 2175)] {
+        let rng = &mut Prg::from_seed([8; 16]);
+        let (opened, flight1) = sender::Opened::new(&context(), agreement, rng);
+        let begun = receiver::Begun::<Malicious>::new(&context(), agreement, &flight1, rng);
+        let (begun, mut beginning) = begun.unwrap();
+        let (_, corrections) = begun.answer::<Block>(&plan, rng);
+        assert_eq!(beginning.len(), Plan::beginning_bytes(agreement, Security::Malicious));
+        if let Some(at) = changed {
+            beginning[at] ^= 1;
+        }
+        let prepared = opened.prepare::<Block, Malicious>(&plan, &beginning);
+        let responded = prepared.unwrap().respond::<Block>(&plan, &corrections, rng);
+        assert_eq!(responded.err(), changed.map(|_| Error::Inconsistent), "{changed:?}");
+    }
 }

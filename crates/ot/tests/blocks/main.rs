@@ -13,7 +13,9 @@ use vesica_channel::{Channel, memory};
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::prg::Prg;
-use vesica_ot::base::{ideal as ideal_base, masny_rindal, naor_pinkas, two_messages};
+use vesica_ot::base::{
+    KeyAgreement, Origin, cache, ideal as ideal_base, key_agreement, masny_rindal, naor_pinkas, two_messages,
+};
 use vesica_ot::chosen::StringOt;
 use vesica_ot::kk13::WalshHadamard;
 use vesica_ot::kkrt::PseudoRandomCode;
@@ -105,6 +107,13 @@ fn bases(choices: &[u8], count: usize) -> Vec<(String, Base)> {
             two_messages::receive::<naor_pinkas::Receiver>(&context, LABEL, choices, count, channel, rng)
         },
     );
+    let ml_kem = run(
+        |channel, rng| cache::send(128, &context, LABEL, count, KeyAgreement::MlKem.into(), channel, rng),
+        |channel, rng| {
+            let agreement = KeyAgreement::MlKem;
+            key_agreement::receive(agreement, &context, LABEL, choices, count, channel, rng)
+        },
+    );
     let ideal = run(
         |channel, rng| ideal_base::send(&context, LABEL, count, channel, rng),
         |channel, rng| ideal_base::receive(&context, LABEL, choices, count, channel, rng),
@@ -112,6 +121,7 @@ fn bases(choices: &[u8], count: usize) -> Vec<(String, Base)> {
     let last = [
         ("Masny-Rindal".to_owned(), masny_rindal),
         ("Naor-Pinkas, ristretto255".to_owned(), naor_pinkas),
+        ("Masny-Rindal from ML-KEM-768".to_owned(), ml_kem),
         ("ideal base OT".to_owned(), ideal),
     ];
     curves.into_iter().chain(last).collect()
@@ -175,11 +185,11 @@ impl<const W: usize> Extension<W> for Iknp {
     }
 
     fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
-        iknp::Sender::setup(&context(), LABEL, self.0, None, channel, rng)
+        iknp::Sender::setup(&context(), LABEL, self.0, Origin::default(), channel, rng)
     }
 
     fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
-        iknp::Receiver::setup(&context(), LABEL, self.0, None, channel, rng)
+        iknp::Receiver::setup(&context(), LABEL, self.0, Origin::default(), channel, rng)
     }
 }
 
@@ -195,11 +205,11 @@ impl<C: CorrelationCheck> Extension<1> for Kos<C> {
     }
 
     fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
-        kos::Sender::setup(&context(), channel, rng)
+        kos::Sender::setup(&context(), KeyAgreement::default(), channel, rng)
     }
 
     fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
-        kos::Receiver::setup(&context(), channel, rng)
+        kos::Receiver::setup(&context(), KeyAgreement::default(), channel, rng)
     }
 }
 
@@ -215,11 +225,11 @@ impl<S: SecurityModel + Copy> Extension<1> for SoftSpoken<S> {
     }
 
     fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
-        softspoken::Sender::setup(&context(), self.0, S::Cache::default(), channel, rng)
+        softspoken::Sender::setup(&context(), self.0, S::BaseOts::default(), channel, rng)
     }
 
     fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
-        softspoken::Receiver::setup(&context(), self.0, S::Cache::default(), channel, rng)
+        softspoken::Receiver::setup(&context(), self.0, S::BaseOts::default(), channel, rng)
     }
 }
 
@@ -238,11 +248,25 @@ impl<S: Check<Bit> + Copy> Extension<1> for Silent<S> {
     }
 
     fn sender(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Sender, Error> {
-        silent::Sender::setup(&context(), SILENT_ROWS, Profile::Conservative, channel, rng)
+        silent::Sender::setup(
+            &context(),
+            SILENT_ROWS,
+            Profile::Conservative,
+            KeyAgreement::default(),
+            channel,
+            rng,
+        )
     }
 
     fn receiver(self, channel: &mut dyn Channel, rng: &mut dyn CryptoRng) -> Result<Self::Receiver, Error> {
-        silent::Receiver::setup(&context(), SILENT_ROWS, Profile::Conservative, channel, rng)
+        silent::Receiver::setup(
+            &context(),
+            SILENT_ROWS,
+            Profile::Conservative,
+            KeyAgreement::default(),
+            channel,
+            rng,
+        )
     }
 }
 
@@ -398,16 +422,20 @@ fn oprfs() -> Vec<(String, Ran<Evaluated, Vec<Block>>)> {
     let kk13 = oprf(
         byte,
         other_byte,
-        |channel, rng| kk13::Sender::setup(WalshHadamard::default(), &context, None, channel, rng),
-        |channel, rng| kk13::Receiver::setup(WalshHadamard::default(), &context, None, channel, rng),
+        |channel, rng| {
+            kk13::Sender::setup(WalshHadamard::default(), &context, Origin::default(), channel, rng)
+        },
+        |channel, rng| {
+            kk13::Receiver::setup(WalshHadamard::default(), &context, Origin::default(), channel, rng)
+        },
     );
     let kkrt = [400, 464].map(|columns| {
         let code = || PseudoRandomCode::new(&context, columns);
         let ran = oprf(
             block,
             other_block,
-            |channel, rng| kkrt::Sender::setup(code(), &context, None, channel, rng),
-            |channel, rng| kkrt::Receiver::setup(code(), &context, None, channel, rng),
+            |channel, rng| kkrt::Sender::setup(code(), &context, Origin::default(), channel, rng),
+            |channel, rng| kkrt::Receiver::setup(code(), &context, Origin::default(), channel, rng),
         );
         (format!("KKRT, {columns} columns"), ran)
     });

@@ -146,44 +146,42 @@ fn one_of_many_and_oprf() {
 #[test]
 fn set_ups_in_contexts_of_their_own_have_nothing_in_common() {
     let derived = |number: u8| context().derive(Label::new("test: set-up"), &[number]);
-    let soft_spoken =
-        |context: &Context| {
-            let width = Width::Four;
-            let ran =
-                run(
-                    |channel, rng| {
-                        let mut rows = vec![[Block::ZERO]; COUNT];
-                        softspoken::Sender::<SemiHonest>::setup(context, width, None, channel, rng)?
-                            .extend(&mut rows, channel)?;
-                        Ok(rows)
-                    },
-                    |channel, rng| {
-                        let mut rows = vec![[Block::ZERO]; COUNT];
-                        softspoken::Receiver::<SemiHonest>::setup(context, width, None, channel, rng)?
-                            .extend(&[0; COUNT / 8], &mut rows, channel)?;
-                        Ok(rows)
-                    },
-                );
-            assert!(ran.sender == ran.receiver, "nothing is chosen");
-            ran.receiver.into_iter().flatten().collect::<Vec<Block>>()
-        };
+    let soft_spoken = |context: &Context| {
+        let width = Width::Four;
+        let ran = run(
+            |channel, rng| {
+                let mut rows = vec![[Block::ZERO]; COUNT];
+                softspoken::Sender::<SemiHonest>::setup(context, width, Origin::default(), channel, rng)?
+                    .extend(&mut rows, channel)?;
+                Ok(rows)
+            },
+            |channel, rng| {
+                let mut rows = vec![[Block::ZERO]; COUNT];
+                softspoken::Receiver::<SemiHonest>::setup(context, width, Origin::default(), channel, rng)?
+                    .extend(&[0; COUNT / 8], &mut rows, channel)?;
+                Ok(rows)
+            },
+        );
+        assert!(ran.sender == ran.receiver, "nothing is chosen");
+        ran.receiver.into_iter().flatten().collect::<Vec<Block>>()
+    };
     let kk13 = |context: &Context| {
         let code = WalshHadamard::default;
         let sender = |channel: &mut dyn Channel, rng: &mut Prg| {
-            kk13::Sender::setup(code(), context, None, channel, rng)
+            kk13::Sender::setup(code(), context, Origin::default(), channel, rng)
         };
         let receiver = |channel: &mut dyn Channel, rng: &mut Prg| {
-            kk13::Receiver::setup(code(), context, None, channel, rng)
+            kk13::Receiver::setup(code(), context, Origin::default(), channel, rng)
         };
         oprf(|i| i as u8, |word| !word, sender, receiver).receiver
     };
     let kkrt = |context: &Context| {
         let code = || PseudoRandomCode::new(context, 424);
         let sender = |channel: &mut dyn Channel, rng: &mut Prg| {
-            kkrt::Sender::setup(code(), context, None, channel, rng)
+            kkrt::Sender::setup(code(), context, Origin::default(), channel, rng)
         };
         let receiver = |channel: &mut dyn Channel, rng: &mut Prg| {
-            kkrt::Receiver::setup(code(), context, None, channel, rng)
+            kkrt::Receiver::setup(code(), context, Origin::default(), channel, rng)
         };
         oprf(|i| Block::from(i as u128), |word| !word, sender, receiver).receiver
     };

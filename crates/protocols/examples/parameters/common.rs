@@ -3,7 +3,7 @@
 use vesica_crypto::group::{Group, P256, P384, P521, Ristretto255};
 use vesica_encode::hashing::parameters::three_way;
 use vesica_encode::items::Width;
-use vesica_ot::base::{cache, masny_rindal, naor_pinkas::curves};
+use vesica_ot::base::{KeyAgreement, cache, masny_rindal, naor_pinkas::curves};
 use vesica_protocols::registry::Security;
 use vesica_protocols::{DEFAULT_LEVEL, MaskWidth, STATISTICAL_SECURITY, Sizes, encoding_for};
 
@@ -200,7 +200,7 @@ fn groups() -> Section {
     ] {
         let right = bytes == (order as usize).div_ceil(8) + 1 && order >= 2 * level;
         // What a run's base OTs send, or the benchmark's alone.
-        let in_runs = cache::bytes(level, 1)[0] == bytes as u64;
+        let in_runs = cache::bytes(KeyAgreement::DiffieHellman, level, 1)[0] == bytes as u64;
         let used =
             format!("Naor–Pinkas at level {level}, {}", if in_runs { "`gbf*`" } else { "in no protocol" });
         section.row(&[name, &order.to_string(), &format!("2·{level}"), &used], right);

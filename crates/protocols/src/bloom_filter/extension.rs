@@ -15,7 +15,6 @@
 use vesica_channel::Channel;
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
-use vesica_ot::base::cache::{self, BaseOtCache};
 use vesica_ot::security::{Security, SemiHonest};
 use vesica_ot::softspoken::{self, Choices, Width};
 use vesica_ot::{CotReceiver, CotSender, iknp, small_field};
@@ -23,7 +22,7 @@ use vesica_ot::{CotReceiver, CotSender, iknp, small_field};
 use crate::entry::{Entry, Message, Roles, Shape};
 use crate::error::Error;
 use crate::parameters::Parameters;
-use crate::protocol::{Ctx, Run};
+use crate::protocol::Ctx;
 
 /// Whose hash the base OTs of IKNP use; one batch of them a run.
 const BASE: Label = Label::new("bloom: base OTs");
@@ -46,11 +45,6 @@ impl Kind {
     }
 }
 
-/// The cache of base OTs that this run uses: at level 80 none, in either extension.
-fn cache<'a>(run: &Run<'a>) -> Option<&'a BaseOtCache> {
-    run.base_ots.filter(|_| cache::may_be_cached(run.parameters.level))
-}
-
 /// The side with Δ, the sender's.
 pub(super) enum Sender<const W: usize> {
     SoftSpoken(Box<softspoken::Sender<SemiHonest>>),
@@ -60,14 +54,14 @@ pub(super) enum Sender<const W: usize> {
 impl<const W: usize> Sender<W> {
     pub(super) fn setup(ctx: &mut Ctx<'_, '_>) -> Result<Self, Error> {
         let Ctx { run, channel, rng, .. } = ctx.reborrow();
-        let (context, level, cache) = (&run.context, run.parameters.level, cache(run));
+        let (context, level, origin) = (&run.context, run.parameters.level, run.origin());
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
-                let sender = softspoken::Sender::setup(context, WIDTH, cache, channel, rng)?;
+                let sender = softspoken::Sender::setup(context, WIDTH, origin, channel, rng)?;
                 Sender::SoftSpoken(Box::new(sender))
             }
             Kind::Iknp => {
-                let sender = iknp::Sender::setup(context, BASE, level, cache, channel, rng)?;
+                let sender = iknp::Sender::setup(context, BASE, level, origin, channel, rng)?;
                 Sender::Iknp(Box::new(sender.with_threads(run.threads)))
             }
         })
@@ -102,14 +96,14 @@ pub(super) enum Receiver<const W: usize> {
 impl<const W: usize> Receiver<W> {
     pub(super) fn setup(ctx: &mut Ctx<'_, '_>) -> Result<Self, Error> {
         let Ctx { run, channel, rng, .. } = ctx.reborrow();
-        let (context, level, cache) = (&run.context, run.parameters.level, cache(run));
+        let (context, level, origin) = (&run.context, run.parameters.level, run.origin());
         Ok(match Kind::of(&run.parameters) {
             Kind::SoftSpoken => {
-                let receiver = softspoken::Receiver::setup(context, WIDTH, cache, channel, rng)?;
+                let receiver = softspoken::Receiver::setup(context, WIDTH, origin, channel, rng)?;
                 Receiver::SoftSpoken(Box::new(receiver))
             }
             Kind::Iknp => {
-                let receiver = iknp::Receiver::setup(context, BASE, level, cache, channel, rng)?;
+                let receiver = iknp::Receiver::setup(context, BASE, level, origin, channel, rng)?;
                 Receiver::Iknp(Box::new(receiver.with_threads(run.threads)))
             }
         })
@@ -165,13 +159,12 @@ pub(super) fn flights(shape: &Shape) -> u32 {
 
 /// How many base OTs there are that may be kept.
 pub(super) fn kept_base_ots(shape: &Shape) -> u64 {
-    if cache::may_be_cached(shape.parameters.level) { u64::from(columns(&shape.parameters)) } else { 0 }
+    if shape.parameters.may_keep_base_ots() { u64::from(columns(&shape.parameters)) } else { 0 }
 }
 
 /// Bytes of a message of the base OTs, by who sends it: 0 the sender, 1 the receiver.
 fn base_bytes(shape: &Shape, from: usize) -> u64 {
-    let bytes = iknp::setup_bytes(columns(&shape.parameters))[from];
-    if cache::may_be_cached(shape.parameters.level) { shape.unless_kept(bytes) } else { bytes }
+    shape.unless_kept(iknp::setup_bytes(shape.parameters.base_ots, columns(&shape.parameters))[from])
 }
 
 /// The base OTs' messages. Their choice is Δ, so the sender of the protocol is their receiver.

@@ -89,6 +89,7 @@ pub static ENTRY: Entry =
         .family("bloom_filter")
         .paper("RR16 §4–5")
         .security(&[Security::Malicious])
+        .makes_base_ots()
         .variants(Form::VARIANTS)
         .test_items(1 << 7)
         .flights(ots::flights)

@@ -50,6 +50,7 @@ use vesica_circuit::{Bits, Engine, Opening, Wires, bits};
 use vesica_crypto::hash::{Context, Label};
 use vesica_crypto::laplace;
 use vesica_ot::additive::{self, Products};
+use vesica_ot::base::KeyAgreement;
 use vesica_ot::security::{Security, SemiHonest};
 use vesica_ot::silent;
 use vesica_ot::vole::{Bit, Plan};
@@ -99,7 +100,8 @@ pub(super) struct Aggregate {
     most: u64,
     /// k of a count.
     count_bits: u32,
-    profile: Profile,
+    /// What silent OTs rest on, and what their base OTs are made from.
+    silent: (Profile, KeyAgreement),
 }
 
 /// Products of shared bits with numbers of one party.
@@ -119,8 +121,8 @@ impl Group {
     }
 
     /// The silent OTs for so many bits.
-    fn plan(&self, bits: usize, profile: Profile) -> Plan {
-        Plan::of_bits(bits * self.moduli.len(), profile)
+    fn plan(&self, bits: usize, (profile, base_ots): (Profile, KeyAgreement)) -> Plan {
+        Plan::of_bits(bits * self.moduli.len(), profile).with_base_ots(base_ots)
     }
 }
 
@@ -144,7 +146,7 @@ struct Shares {
 impl Aggregate {
     /// Those of a run of this shape with so many bins; none if its result is another one.
     pub(super) fn of(shape: &Shape, bins: usize) -> Option<Self> {
-        let Parameters { result, min_matches, noise, profile, .. } = shape.parameters;
+        let Parameters { result, min_matches, noise, profile, base_ots, .. } = shape.parameters;
         let least = match result {
             ResultKind::Rows | ResultKind::Payload { .. } => return None,
             ResultKind::AtLeast(least) => Some(least),
@@ -158,7 +160,8 @@ impl Aggregate {
         let spread = noise.map_or(0, |noise| 2 * laplace::bound(noise.thousandths(), Noise::WHOLE));
         // From the lowest noisy count to one more than the highest, and a sign.
         let count_bits = bits_of(most + 2 * spread + 1) + 1;
-        let numbers = Self { bins, result, opening, noise, least, most, count_bits, profile };
+        let numbers =
+            Self { bins, result, opening, noise, least, most, count_bits, silent: (profile, base_ots) };
         Some(Self { least: least.map(|least| least.min(most + spread + 1)), ..numbers })
     }
 
@@ -294,10 +297,10 @@ impl Aggregate {
         for group in self.groups() {
             if group.setups == SETUPS[0] {
                 let number = |_, bit: usize| weights[bit];
-                shares.count = selected(&group, self.profile, own.role, counted, number, channel, tools)?[0];
+                shares.count = selected(&group, self.silent, own.role, counted, number, channel, tools)?[0];
             } else {
                 let number = |sum: usize, bin: usize| own.values[sum][bin];
-                let of = selected(&group, self.profile, own.role, &own.matches, number, channel, tools)?;
+                let of = selected(&group, self.silent, own.role, &own.matches, number, channel, tools)?;
                 shares.sums.iter_mut().zip(of.iter()).for_each(|(sum, of)| *sum = sum.wrapping_add(*of));
             }
         }
@@ -390,7 +393,7 @@ impl Aggregate {
 /// the other party does not ask for.
 fn selected(
     group: &Group,
-    profile: Profile,
+    silent: (Profile, KeyAgreement),
     role: Role,
     bits: &Bits,
     number: impl Fn(usize, usize) -> u128,
@@ -403,7 +406,7 @@ fn selected(
     let mask = |j: usize| u128::from(bytes[j / 8] >> (j % 8) & 1).wrapping_neg();
     for (batch, range) in (0u64..).zip(group.batches()) {
         let context = run.context.derive(group.setups, &batch.to_le_bytes());
-        let plan = &group.plan(range.len(), profile).with_threads(run.threads);
+        let plan = &group.plan(range.len(), silent).with_threads(run.threads);
         if role == group.owner {
             let rows = &mut silent::Sender::<SemiHonest>::of_plan(&context, plan, channel, *rng)?;
             for (i, (share, &k)) in shares.iter_mut().zip(&group.moduli).enumerate() {
@@ -486,12 +489,12 @@ impl Aggregate {
         let mut sums = [0; 5];
         for group in self.groups().filter(|group| group.owner == owner) {
             for bits in group.batches().map(|range| range.len()) {
-                let plan = group.plan(bits, self.profile);
+                let plan = group.plan(bits, self.silent);
                 let flight2 = plan.flight2_bytes::<Bit>(Security::SemiHonest);
                 let numbers: u64 = group.moduli.iter().map(|&k| additive::bytes(k, bits)).sum();
                 let choices = group.moduli.len() * bits.div_ceil(8);
-                let sent =
-                    [Plan::FLIGHT1_BYTES, flight2, plan.flight3_bytes(), choices].map(|bytes| bytes as u64);
+                let sent = [Plan::flight1_bytes(plan.base_ots()), flight2, plan.flight3_bytes(), choices]
+                    .map(|bytes| bytes as u64);
                 let sent = sent.into_iter().chain([numbers]);
                 sums.iter_mut().zip(sent).for_each(|(sum, sent)| *sum += sent);
             }
@@ -518,7 +521,7 @@ impl Aggregate {
     fn product_flights(&self) -> u32 {
         let flights = |group: Group| -> u32 {
             let of =
-                |range: Range<usize>| if group.plan(range.len(), self.profile).pieces() == 0 { 3 } else { 5 };
+                |range: Range<usize>| if group.plan(range.len(), self.silent).pieces() == 0 { 3 } else { 5 };
             group.batches().map(of).sum()
         };
         self.groups().map(flights).sum()

@@ -19,8 +19,7 @@
 
 use vesica_circuit::{Engine, yao};
 use vesica_crypto::hash::Label;
-use vesica_ot::base::cache::{self, BaseOtCache};
-use vesica_ot::security::{Malicious, NoCache, Security};
+use vesica_ot::security::{Malicious, Security};
 use vesica_ot::softspoken::{self, Choices, Width};
 use vesica_ot::{chosen, iknp, small_field};
 
@@ -28,7 +27,7 @@ use super::Circuit;
 use crate::entry::{Entry, Gates, Message, Roles, Shape};
 use crate::error::{Error, Misuse};
 use crate::parameters::{Parameters, Variant};
-use crate::protocol::{Ctx, Learns, Phase, Role, Run};
+use crate::protocol::{Ctx, Learns, Phase, Role};
 
 /// The form whose OTs withstand malicious parties.
 pub const MALICIOUS_OT: Variant = Variant {
@@ -77,18 +76,18 @@ fn with_labels<C: Circuit, const W: usize>(
     circuit: C,
 ) -> Result<C::Output, Error> {
     let Ctx { run, channel, rng, .. } = ctx.reborrow();
-    let (context, level, cache) = (&run.context, run.parameters.level, cache(run));
+    let (context, level, origin) = (&run.context, run.parameters.level, run.origin());
     let mut watch = |gates: u64| run.advance(gates as usize).map_err(|_| vesica_circuit::Error::Cancelled);
     run.phase(Phase::BaseOts, 0);
     match role {
         Role::Receiver => {
-            let ot = iknp::Receiver::<W>::setup(context, BASE, level, cache, channel, rng)?;
+            let ot = iknp::Receiver::<W>::setup(context, BASE, level, origin, channel, rng)?;
             run.phase(Phase::EvaluateCircuit, gates as usize);
             let ot = ot.with_threads(run.threads);
             on_labels(circuit, &mut yao::Evaluator::new(context, level, ot, channel, &mut watch)?)
         }
         Role::Sender => {
-            let ot = iknp::Sender::<W>::setup(context, BASE, level, cache, channel, rng)?;
+            let ot = iknp::Sender::<W>::setup(context, BASE, level, origin, channel, rng)?;
             run.phase(Phase::Garble, gates as usize);
             let ot = ot.with_threads(run.threads);
             on_labels(circuit, &mut yao::Garbler::new(context, level, ot, channel, &mut watch, rng)?)
@@ -108,18 +107,19 @@ fn over_malicious_ots<C: Circuit>(
     if run.learns == Learns::Both {
         return Err(Misuse::ReceiverOnly.into());
     }
-    let (context, level) = (&run.context, run.parameters.level);
+    let Parameters { level, base_ots, .. } = run.parameters;
+    let context = &run.context;
     let mut watch = |gates: u64| run.advance(gates as usize).map_err(|_| vesica_circuit::Error::Cancelled);
     run.phase(Phase::BaseOts, 0);
     match role {
         Role::Receiver => {
-            let ot = softspoken::Receiver::<Malicious>::setup(context, WIDTH, NoCache, channel, rng)?;
+            let ot = softspoken::Receiver::<Malicious>::setup(context, WIDTH, base_ots, channel, rng)?;
             run.phase(Phase::EvaluateCircuit, gates as usize);
             let engine = yao::Evaluator::<_, 1>::receiver_only(context, level, ot, channel, &mut watch);
             on_labels(circuit, &mut engine?)
         }
         Role::Sender => {
-            let ot = softspoken::Sender::<Malicious>::setup(context, WIDTH, NoCache, channel, rng)?;
+            let ot = softspoken::Sender::<Malicious>::setup(context, WIDTH, base_ots, channel, rng)?;
             run.phase(Phase::Garble, gates as usize);
             let engine = yao::Garbler::<_, 1>::receiver_only(context, level, ot, channel, &mut watch, rng);
             on_labels(circuit, &mut engine?)
@@ -133,11 +133,6 @@ fn on_labels<C: Circuit, const W: usize>(
     mut engine: &mut dyn Engine<Wires = yao::Labels<W>>,
 ) -> Result<C::Output, Error> {
     circuit.run(&mut engine)
-}
-
-/// The cache of base OTs that this run uses.
-fn cache<'a>(run: &Run<'a>) -> Option<&'a BaseOtCache> {
-    run.base_ots.filter(|_| cache::may_be_cached(run.parameters.level))
 }
 
 /// What the entries of the family have in common.
@@ -169,12 +164,12 @@ pub fn flights(shape: &Shape) -> u32 {
 /// How many base OTs there are that may be kept.
 pub fn kept_base_ots(shape: &Shape) -> u64 {
     let level = shape.parameters.level;
-    if cache::may_be_cached(level) && !withstands(&shape.parameters) { level.into() } else { 0 }
+    if shape.parameters.may_keep_base_ots() && !withstands(&shape.parameters) { level.into() } else { 0 }
 }
 
 /// Bytes of a message of the base OTs, by who sends it: 0 the sender, 1 the receiver.
 pub fn base_bytes(shape: &Shape, from: usize) -> u64 {
-    let bytes = iknp::setup_bytes(shape.parameters.level)[from];
+    let bytes = iknp::setup_bytes(shape.parameters.base_ots, shape.parameters.level)[from];
     if kept_base_ots(shape) > 0 { shape.unless_kept(bytes) } else { bytes }
 }
 

@@ -111,6 +111,7 @@ pub static ENTRY: Entry = Entry::new(
 .family("circuit_based")
 .paper("PSTY19; RS21; BPSY23")
 .profiles(&Profile::ALL)
+.makes_base_ots()
 .variants(Form::VARIANTS)
 .sigma(1, 64)
 .learns_both()
@@ -187,7 +188,7 @@ impl Plan {
             statistical: parameters.statistical,
         };
         programming.hint_bytes().ok_or_else(too_many)?;
-        let oprf = vole::Plan::new(slots, parameters.profile);
+        let oprf = vole::Plan::new(slots, parameters.profile).with_base_ots(parameters.base_ots);
         let small = oprf::vole::small_values(points, parameters);
         Ok(Self { layout, programming, oprf, small, aggregate })
     }

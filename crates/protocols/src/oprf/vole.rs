@@ -365,7 +365,7 @@ impl<M: Model<V>, V: FieldElement> OprfSender for Oprf<'_, M, V> {
         // [Malicious: my commitments, the receiver's coin, my coin opened.]
         let coins = M::SenderShare::toss(ctx, setup.limit)?;
         let hashes = &Hashes::new(&coins.context);
-        let vole = vole::open(&coins.context, ctx.channel, ctx.rng)?;
+        let vole = vole::open(&coins.context, setup.plan.base_ots(), ctx.channel, ctx.rng)?;
         // 1. H(y), H_B(y), while the receiver answers.
         let hashed = functions
             .all()

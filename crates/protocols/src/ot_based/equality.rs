@@ -21,6 +21,7 @@
 //! use rand::{SeedableRng, rngs::{StdRng, SysRng}};
 //! use vesica_crypto::hash::Context;
 //! use vesica_channel::memory;
+//! use vesica_ot::base::Origin;
 //! use vesica_ot::kk13::{self, WalshHadamard};
 //! use vesica_protocols::ot_based::equality;
 //!
@@ -35,11 +36,11 @@
 //! let equal = std::thread::scope(|scope| {
 //!     scope.spawn(|| {
 //!         let code = WalshHadamard::default();
-//!         let mut ots = kk13::Sender::setup(code, &context, None, &mut there, their_rng)?;
+//!         let mut ots = kk13::Sender::setup(code, &context, Origin::default(), &mut there, their_rng)?;
 //!         equality::send(3, 4, theirs, &mut ots, &mut there, their_rng)
 //!     });
 //!     let code = WalshHadamard::default();
-//!     let mut ots = kk13::Receiver::setup(code, &context, None, &mut here, my_rng)?;
+//!     let mut ots = kk13::Receiver::setup(code, &context, Origin::default(), &mut here, my_rng)?;
 //!     equality::receive(3, 4, mine, &mut ots, &mut here)
 //! })?;
 //! assert_eq!(equal, [true, false, true]);
@@ -105,6 +106,7 @@ mod tests {
     use vesica_channel::memory;
     use vesica_crypto::hash::Context;
     use vesica_crypto::prg::Prg;
+    use vesica_ot::base::Origin;
     use vesica_ot::kk13::{self, WalshHadamard};
     use vesica_ot::nco::ideal;
 
@@ -121,7 +123,8 @@ mod tests {
                 let (rng, context, code) =
                     (&mut Prg::from_seed([1; 16]), context(), WalshHadamard::default());
                 if real {
-                    let mut ots = kk13::Sender::setup(code, &context, None, &mut a, rng).unwrap();
+                    let mut ots =
+                        kk13::Sender::setup(code, &context, Origin::default(), &mut a, rng).unwrap();
                     send(pairs, characters, theirs, &mut ots, &mut a, rng)
                 } else {
                     let mut ots = ideal::Sender::setup(&context, &mut a, rng).unwrap();
@@ -131,7 +134,7 @@ mod tests {
             });
             let (rng, context, code) = (&mut Prg::from_seed([2; 16]), context(), WalshHadamard::default());
             let (found, before) = if real {
-                let mut ots = kk13::Receiver::setup(code, &context, None, &mut b, rng).unwrap();
+                let mut ots = kk13::Receiver::setup(code, &context, Origin::default(), &mut b, rng).unwrap();
                 let before = b.traffic();
                 (receive(pairs, characters, mine, &mut ots, &mut b), before)
             } else {

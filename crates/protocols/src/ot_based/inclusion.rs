@@ -264,6 +264,7 @@ mod tests {
     use crate::error::Misbehaviour;
     use vesica_channel::memory;
     use vesica_crypto::hash::Context;
+    use vesica_ot::base::Origin;
     use vesica_ot::kk13::{Concatenated, WalshHadamard};
     use vesica_ot::nco::ideal;
 
@@ -294,11 +295,14 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let rng = &mut Prg::from_seed([1; 16]);
-                let mut ots = vesica_ot::nco::Sender::setup(code(), &context(), None, &mut a, rng).unwrap();
+                let mut ots =
+                    vesica_ot::nco::Sender::setup(code(), &context(), Origin::default(), &mut a, rng)
+                        .unwrap();
                 send(batch, &sets, &mut ots, &mut a, rng).unwrap();
             });
             let rng = &mut Prg::from_seed([2; 16]);
-            let mut ots = vesica_ot::nco::Receiver::setup(code(), &context(), None, &mut b, rng).unwrap();
+            let mut ots =
+                vesica_ot::nco::Receiver::setup(code(), &context(), Origin::default(), &mut b, rng).unwrap();
             let before = b.traffic();
             let found = receive(batch, &mine, &mut ots, &mut b);
             let after = b.traffic();

@@ -68,9 +68,11 @@ pub static ENTRY: Entry = entry("kkrt", "batched OPRF from OT extension, cuckoo 
     })
     .base_ots(|shape| counts(shape).map_or(0, |(_, columns)| columns))
     .messages(&[
-        base_ots_of_receiver(|shape| counts(shape).map_or(0, |_| shape.unless_kept(32))),
+        base_ots_of_receiver(|shape| {
+            counts(shape).map_or(0, |(_, columns)| shape.base_ots_for_code(columns)[1])
+        }),
         base_ots_of_sender("32·c", |shape| {
-            counts(shape).map_or(0, |(_, columns)| shape.unless_kept(32 * columns))
+            counts(shape).map_or(0, |(_, columns)| shape.base_ots_for_code(columns)[0])
         }),
         Message::of_receiver("OT extension, a row for each of β bins", "β·c/8", |shape| {
             counts(shape).map_or(0, |(bins, columns)| bins * columns / 8)
@@ -133,7 +135,7 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Err
     // 1. The base OTs: their first message.
     run.phase(Phase::BaseOts, 0);
     let (context, code) = (&run.context, plan.code(run));
-    let setup = kkrt::Receiver::start_setup(code, context, run.base_ots, ctx.channel, ctx.rng)?;
+    let setup = kkrt::Receiver::start_setup(code, context, run.origin(), ctx.channel, ctx.rng)?;
     let complete_base_ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
     Ok(Pairs::found(receive_pairs(ctx, &plan, items, complete_base_ots)?))
 }
@@ -144,7 +146,7 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
     // 1. The base OTs.
     run.phase(Phase::BaseOts, 0);
     let (context, code) = (&run.context, plan.code(run));
-    let ots = kkrt::Sender::setup(code, context, run.base_ots, ctx.channel, ctx.rng)?;
+    let ots = kkrt::Sender::setup(code, context, run.origin(), ctx.channel, ctx.rng)?;
     send_masks(ctx, &plan, items, ots)
 }
 

@@ -100,9 +100,11 @@ pub static ENTRY: Entry =
         .variants(Form::VARIANTS)
         .base_ots(|shape| ot_psi::ENTRY.kept_base_ots(shape))
         .messages(&[
-            base_ots_of_receiver(|shape| bytes(shape, 0, |_| shape.unless_kept(32))),
+            base_ots_of_receiver(|shape| {
+                bytes(shape, 0, |_| shape.base_ots_for_code(kk13::COLUMNS as u64)[1])
+            }),
             base_ots_of_sender("32·256", |shape| {
-                bytes(shape, 1, |_| shape.unless_kept(32 * kk13::COLUMNS as u64))
+                bytes(shape, 1, |_| shape.base_ots_for_code(kk13::COLUMNS as u64)[0])
             }),
             Message::of_receiver(
                 "OT extension, t rows for each of β bins, t' for each of s slots of the stash",
@@ -186,7 +188,7 @@ fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Err
     // 1. The base OTs: their first message.
     run.phase(Phase::BaseOts, 0);
     let (context, code) = (&run.context, WalshHadamard::default());
-    let setup = kk13::Receiver::start_setup(code, context, run.base_ots, ctx.channel, ctx.rng)?;
+    let setup = kk13::Receiver::start_setup(code, context, run.origin(), ctx.channel, ctx.rng)?;
     let complete_base_ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
     Ok(Pairs::found(receive_pairs(ctx, &plan, items, complete_base_ots)?))
 }
@@ -201,7 +203,7 @@ fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Error> {
     // 1. The base OTs.
     run.phase(Phase::BaseOts, 0);
     let (context, code) = (&run.context, WalshHadamard::default());
-    let ots = kk13::Sender::setup(code, context, run.base_ots, ctx.channel, ctx.rng)?;
+    let ots = kk13::Sender::setup(code, context, run.origin(), ctx.channel, ctx.rng)?;
     send_masks(ctx, &plan, items, ots)
 }
 

@@ -98,9 +98,11 @@ pub static ENTRY: Entry = entry_of_pssz15(
     _ => 0,
 })
 .messages(&[
-    base_ots_of_receiver(|shape| plan(shape).map_or(0, |_| unless_kept(shape, 32))),
+    base_ots_of_receiver(|shape| {
+        plan(shape).map_or(0, |plan| shape.base_ots_for_code(plan.columns as u64)[1])
+    }),
     base_ots_of_sender("32·κ', κ' = 256, or 168 at level 80", |shape| {
-        plan(shape).map_or(0, |plan| unless_kept(shape, 32 * plan.columns as u64))
+        plan(shape).map_or(0, |plan| shape.base_ots_for_code(plan.columns as u64)[0])
     }),
     Message::of_receiver(
         "OT extension, t rows for each of p slots of β bins and s slots of the stash",
@@ -137,11 +139,6 @@ fn plan(shape: &Shape) -> Option<Plan> {
     Plan::new(shape.sizes, &shape.parameters).ok()
 }
 
-/// The bytes of a message of base OTs: none if they are kept ones, which those of level 80 never are.
-fn unless_kept(shape: &Shape, bytes: u64) -> u64 {
-    if shape.parameters.level == SHORT { bytes } else { shape.unless_kept(bytes) }
-}
-
 /// The receiver's role.
 pub(super) fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pairs<'a>, Error> {
     let (run, plan) = (ctx.run, Plan::new(ctx.run.sizes, &ctx.run.parameters)?);
@@ -149,11 +146,11 @@ pub(super) fn receive<'a>(ctx: &mut Ctx<'_, 'a>, items: &'a Items) -> Result<Pai
     let (context, channel) = (&run.context, &mut *ctx.channel);
     let pairs = if run.parameters.level == SHORT {
         let code = Concatenated::default();
-        let ots = nco::Receiver::setup(code, context, None, channel, ctx.rng)?;
+        let ots = nco::Receiver::setup(code, context, run.origin(), channel, ctx.rng)?;
         receiver::pairs(run, &plan, items, ots, channel)?
     } else {
         let code = WalshHadamard::default();
-        let ots = kk13::Receiver::setup(code, context, run.base_ots, channel, ctx.rng)?;
+        let ots = kk13::Receiver::setup(code, context, run.origin(), channel, ctx.rng)?;
         receiver::pairs(run, &plan, items, ots, channel)?
     };
     Ok(Pairs::found(pairs))
@@ -166,11 +163,11 @@ pub(super) fn send(ctx: &mut Ctx<'_, '_>, items: &Items) -> Result<Vec<u32>, Err
     let (context, channel) = (&run.context, &mut *ctx.channel);
     if run.parameters.level == SHORT {
         let code = Concatenated::default();
-        let ots = nco::Sender::setup(code, context, None, channel, ctx.rng)?;
+        let ots = nco::Sender::setup(code, context, run.origin(), channel, ctx.rng)?;
         sender::masks(run, &plan, items, ots, channel, ctx.rng)
     } else {
         let code = WalshHadamard::default();
-        let ots = kk13::Sender::setup(code, context, run.base_ots, channel, ctx.rng)?;
+        let ots = kk13::Sender::setup(code, context, run.origin(), channel, ctx.rng)?;
         sender::masks(run, &plan, items, ots, channel, ctx.rng)
     }
 }

@@ -213,6 +213,7 @@ mod tests {
     use vesica_crypto::hash::Label;
     use vesica_encode::hashing::Layout;
     use vesica_encode::hashing::parameters::{self, Cuckoo};
+    use vesica_ot::base::Origin;
     use vesica_ot::kk13::{self, WalshHadamard};
     use vesica_ot::kkrt::{self, PseudoRandomCode};
     use vesica_ot::security::{Malicious, Profile, Security, SemiHonest};
@@ -276,7 +277,13 @@ mod tests {
             sets,
             Box::new(move |ctx| {
                 let (run, mut outputs) = (ctx.run, Outputs::default());
-                let setup = kkrt::Receiver::start_setup(code(ctx), &run.context, None, ctx.channel, ctx.rng)?;
+                let setup = kkrt::Receiver::start_setup(
+                    code(ctx),
+                    &run.context,
+                    Origin::default(),
+                    ctx.channel,
+                    ctx.rng,
+                )?;
                 let complete_base_ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
                 let reported = Reported::As(Phase::Answer);
                 let oprf = bins::Receiver { run, words: &keys(ctx), reported, complete_base_ots };
@@ -284,7 +291,8 @@ mod tests {
             }),
             Box::new(move |ctx| {
                 let (run, mut outputs) = (ctx.run, Evaluations::default());
-                let ots = kkrt::Sender::setup(code(ctx), &run.context, None, ctx.channel, ctx.rng)?;
+                let ots =
+                    kkrt::Sender::setup(code(ctx), &run.context, Origin::default(), ctx.channel, ctx.rng)?;
                 let oprf =
                     bins::Sender { run, words: &keys(ctx), reported: Reported::As(Phase::Answer), ots };
                 oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|_| outputs)
@@ -310,7 +318,13 @@ mod tests {
                 Box::new(move |ctx| {
                     let (run, mut outputs) = (ctx.run, Outputs::default());
                     let code = WalshHadamard::default();
-                    let setup = kk13::Receiver::start_setup(code, &run.context, None, ctx.channel, ctx.rng)?;
+                    let setup = kk13::Receiver::start_setup(
+                        code,
+                        &run.context,
+                        Origin::default(),
+                        ctx.channel,
+                        ctx.rng,
+                    )?;
                     let complete_base_ots = |channel: &mut dyn Channel| setup.complete_base_ots(channel);
                     let oprf = bins::Receiver { run, words, reported: Reported::InPhases, complete_base_ots };
                     oprf.evaluate(&sets.receiver, ctx.channel, &mut outputs)?;
@@ -323,7 +337,8 @@ mod tests {
                 Box::new(move |ctx| {
                     let (run, mut outputs) = (ctx.run, Evaluations::default());
                     let code = WalshHadamard::default();
-                    let ots = kk13::Sender::setup(code, &run.context, None, ctx.channel, ctx.rng)?;
+                    let ots =
+                        kk13::Sender::setup(code, &run.context, Origin::default(), ctx.channel, ctx.rng)?;
                     let oprf = bins::Sender { run, words, reported: Reported::InPhases, ots };
                     oprf.evaluate_all(&sets.sender, position, ctx.channel, &mut outputs).map(|_| outputs)
                 }),

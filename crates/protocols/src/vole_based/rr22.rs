@@ -1,8 +1,8 @@
 //! PSI from the OPRF by VOLE: RS21, Figure 5. The receiver learns X ∩ Y, the sender |X| and no more.
 //!
 //! **Security:** semi-honest, or malicious, in the random oracle model, under (dual) learning parity with
-//! noise for the codes of `vesica_ot::vole` and the decisional (or gap) Diffie–Hellman assumption for the
-//! base OTs. Leaks n_r and n_s. A malicious receiver's set may be larger than n_r: [`max_malicious_items`]
+//! noise for the codes of `vesica_ot::vole` and, for the base OTs, the decisional (or gap) Diffie–Hellman assumption
+//! or Module-LWE. Leaks n_r and n_s. A malicious receiver's set may be larger than n_r: [`max_malicious_items`]
 //! says by how much. What each profile rests on stands in `docs/security-of-the-default.md`.
 //!
 //! Sources: Rindal, Schoppmann, *VOLE-PSI* (RS21, eprint 2021/266), Figures 3 and 5; Raghuraman, Rindal,
@@ -67,6 +67,7 @@ pub static ENTRY: Entry = Entry::new(
 .paper("RS21, RR22; BPSY23")
 .security(&Security::ALL)
 .profiles(&Profile::ALL)
+.makes_base_ots()
 .sigma(1, 64)
 .learns_both()
 .results(&[ResultName::Rows, ResultName::Payload])

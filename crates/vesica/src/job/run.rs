@@ -68,7 +68,7 @@ impl Job {
             return self.refuse(Error::net(RunPhase::Prepare, &error), on_event);
         }
         self.table.protected.extend(partner.keep_base_ots.iter().chain(&partner.ledger).cloned());
-        let mine = match partner.local_state(self.role, self.settings.security, rng) {
+        let mine = match partner.local_state(self.role, &self.settings, rng) {
             Ok(mine) => mine,
             Err(error) => return self.refuse(error, on_event),
         };

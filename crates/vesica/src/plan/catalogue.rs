@@ -43,6 +43,7 @@ pub fn json() -> serde_json::Value {
                 "leakage": entry.leakage,
                 "flights": flights,
                 "helper": entry.has_helper(),
+                "makes_base_ots": entry.supports.base_ots,
                 "keeps_base_ots": entry.keeps_base_ots(),
                 "messages": messages.collect::<Vec<_>>(),
                 "memory": shell(entry.memory),

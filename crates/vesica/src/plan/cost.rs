@@ -3,7 +3,6 @@
 mod budget;
 
 use serde::Serialize;
-use vesica_ot::base::cache;
 use vesica_protocols::{Learns, Participant, ResultKind, Role, Sizes};
 use vesica_text::{Text, text};
 
@@ -250,7 +249,7 @@ impl Laid {
             Learns::Both => sizes.receiver.min(sizes.sender),
         };
         let kept_base_ots =
-            conditions.kept_base_ots && protocol.keeps_base_ots() && cache::may_be_cached(parameters.level);
+            conditions.kept_base_ots && protocol.keeps_base_ots() && parameters.may_keep_base_ots();
         let shape = Shape { sizes: played, parameters, learns: wanted.learns, matches, kept_base_ots };
         let costs = |role| RunCosts::of(protocol, &shape, (role, sizes), parts);
         let lanes = layout.lanes(&costs, conditions.threads);

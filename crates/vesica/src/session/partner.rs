@@ -11,8 +11,8 @@ use vesica_net::relay::{RelayAddress, Via};
 use vesica_net::{
     Address, Connection, ConnectionSecurity, Identity, NetEvent, Options, PublicKey, meet_to_stay,
 };
-use vesica_protocols::Role;
 use vesica_protocols::registry::Security;
+use vesica_protocols::{KeyAgreement, Role};
 use vesica_table::shown_path;
 use vesica_text::{Text, text};
 use zeroize::Zeroize;
@@ -24,6 +24,7 @@ use crate::session::local_state::LocalState;
 use crate::session::met::Met;
 use crate::words::error::{Error, RunPhase};
 use crate::words::ledger::RunLedger;
+use crate::words::settings::Settings;
 use crate::words::system::{self, read_small};
 
 /// The most bytes that a file with a public key may have.
@@ -122,11 +123,11 @@ impl Partner {
     pub(crate) fn local_state(
         &self,
         role: Role,
-        security: Security,
+        settings: &Settings,
         rng: &mut dyn CryptoRng,
     ) -> Result<LocalState, Error> {
         let identity = self.keys.as_ref().map(|(identity, _)| identity.clone());
-        let cache_file = self.cache_file(role, security)?;
+        let cache_file = self.cache_file(role, settings)?;
         let (helper, via, ledger) = (self.helper_link()?, self.relay(), self.open_ledger(rng)?);
         Ok(LocalState { identity, cache_file, helper, via, ledger, card: None })
     }
@@ -165,8 +166,8 @@ impl Partner {
         }
     }
 
-    /// What is kept with this partner, for a run of such security.
-    fn cache_file(&self, role: Role, security: Security) -> Result<Option<CacheFile>, Error> {
+    /// What is kept with this partner, for a run with these settings.
+    fn cache_file(&self, role: Role, settings: &Settings) -> Result<Option<CacheFile>, Error> {
         let Some(path) = &self.keep_base_ots else { return Ok(None) };
         let Some((identity, peer)) = &self.keys else {
             return Err(Error::usage(
@@ -174,10 +175,16 @@ impl Partner {
                 "leave out `[keep-base-ots]` or `[insecure-plaintext]`",
             ));
         };
-        if security != Security::SemiHonest {
+        if settings.security != Security::SemiHonest {
             return Err(Error::usage(
                 "`[keep-base-ots]` is secure only if both sides follow the protocol (`[security semi-honest]`)",
                 "leave out `[keep-base-ots]`, or {agree with the partner on} `[security semi-honest]`{ and give it on both sides}",
+            ));
+        }
+        if settings.base_ots != KeyAgreement::DiffieHellman {
+            return Err(Error::usage(
+                "`[keep-base-ots]` keeps base OTs from Diffie–Hellman alone",
+                "leave out `[keep-base-ots]` or `[base-ots]`",
             ));
         }
         CacheFile::open(path, role, *identity.public_key(), *peer).map(Some)

@@ -213,6 +213,7 @@ fn permit(protocol: &'static Entry, wanted: Wanted<'_>) -> Result<Choice, PlanEr
         sigma: wanted.sigma,
         variant,
         profile: wanted.profile,
+        base_ots: wanted.base_ots,
         paper: wanted.paper_parameters,
         audit_max: wanted.audit_max,
         result: wanted.result,

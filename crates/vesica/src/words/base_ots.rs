@@ -99,7 +99,7 @@ impl BaseOts {
     /// Where the base OTs come from, for a run that needs so many. Both sides conclude the same.
     pub(crate) fn agree(mine: &CacheState, theirs: &CacheState, (level, needed): (u32, u64)) -> Self {
         match (mine, theirs) {
-            _ if needed == 0 || !cache::may_be_cached(level) => BaseOts::Unneeded,
+            _ if needed == 0 || level < cache::LEAST_LEVEL => BaseOts::Unneeded,
             (CacheState::Disabled, _) | (_, CacheState::Disabled) => BaseOts::Alone,
             (CacheState::Empty, CacheState::Empty) => BaseOts::New(Why::First),
             (CacheState::Empty, CacheState::Holds(_)) => BaseOts::New(Why::MineGone),

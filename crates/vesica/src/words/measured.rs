@@ -22,7 +22,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
-use vesica_protocols::{DEFAULT_LEVEL, Parameters, Profile, ResultKind, Sizes};
+use vesica_protocols::{DEFAULT_LEVEL, KeyAgreement, Parameters, Profile, ResultKind, Sizes};
 
 use crate::words::memory::Budget;
 use crate::words::registry::{self, Entry, Security, Shape};
@@ -66,6 +66,8 @@ pub struct Configuration {
     pub sigma: Option<u32>,
     /// κ.
     pub level: u32,
+    /// What base OTs are made from. No record has cells with ML-KEM.
+    pub base_ots: KeyAgreement,
     /// The paper's own parameters.
     pub paper: bool,
     /// The base OTs are those of an earlier run.
@@ -75,15 +77,17 @@ pub struct Configuration {
 impl Configuration {
     /// The configuration of a protocol in a run of this shape.
     pub fn of(entry: &Entry, shape: &Shape) -> Self {
-        let Parameters { security, level, sigma, profile, paper, .. } = shape.parameters;
+        let Parameters { security, level, sigma, profile, base_ots, paper, .. } = shape.parameters;
         let variant = shape.parameters.variant_name();
         let kept_base_ots = shape.kept_base_ots;
-        Configuration { protocol: entry.name, security, profile, variant, sigma, level, paper, kept_base_ots }
+        let protocol = entry.name;
+        Configuration { protocol, security, profile, variant, sigma, level, base_ots, paper, kept_base_ots }
     }
 
     /// How much `other` tells of this configuration: nothing of another protocol, most if it is the same.
     fn likeness(&self, other: &Configuration) -> Option<u32> {
         let alike = [
+            self.base_ots == other.base_ots,
             self.sigma == other.sigma,
             self.paper == other.paper,
             self.profile == other.profile,
@@ -99,18 +103,29 @@ impl Configuration {
 
     /// Its protocol, and a run of it on sets of these sizes.
     fn run(&self, sizes: Sizes) -> Option<(&'static Entry, Shape)> {
-        let &Configuration { protocol, security, profile, variant, sigma, level, paper, kept_base_ots } =
-            self;
+        let &Configuration {
+            protocol,
+            security,
+            profile,
+            variant,
+            sigma,
+            level,
+            base_ots,
+            paper,
+            kept_base_ots,
+        } = self;
         let entry = registry::find(protocol)?;
         let variant = entry.supports.variant(variant);
         let parameters =
-            Parameters { security, level, sigma, variant, profile, paper, ..Parameters::default() };
+            Parameters { security, level, sigma, variant, profile, base_ots, paper, ..Parameters::default() };
         Some((entry, Shape { parameters, kept_base_ots, ..Shape::new(sizes) }))
     }
 
     /// The first columns of [`COLUMNS`].
     pub fn columns(&self) -> String {
-        let Configuration { protocol, security, profile, variant, sigma, level, paper, kept_base_ots } = self;
+        let Configuration {
+            protocol, security, profile, variant, sigma, level, paper, kept_base_ots, ..
+        } = self;
         let sigma = sigma.map_or_else(String::new, |sigma| sigma.to_string());
         let (security, profile) = (security.name(), profile.name());
         format!("{protocol},{security},{profile},{variant},{sigma},{level},{paper},{kept_base_ots}")
@@ -120,13 +135,24 @@ impl Configuration {
 /// `vole, malicious`, `ot-phasing, σ = 32`: what is not the usual.
 impl fmt::Display for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Configuration { protocol, security, profile, variant, sigma, level, paper, kept_base_ots } = self;
+        let Configuration {
+            protocol,
+            security,
+            profile,
+            variant,
+            sigma,
+            level,
+            base_ots,
+            paper,
+            kept_base_ots,
+        } = self;
         let unusual = [
             (*security == Security::Malicious).then(|| "malicious".to_owned()),
             (*profile != Profile::Conservative).then(|| profile.name().to_owned()),
             (!variant.is_empty()).then(|| (*variant).to_owned()),
             sigma.map(|sigma| format!("σ = {sigma}")),
             (*level != DEFAULT_LEVEL).then(|| format!("level {level}")),
+            (*base_ots != KeyAgreement::default()).then(|| format!("base OTs from {}", base_ots.name())),
             paper.then(|| "the paper's parameters".to_owned()),
             kept_base_ots.then(|| "kept base OTs".to_owned()),
         ];
@@ -197,6 +223,7 @@ impl Cell {
             variant: next()?,
             sigma: Some(next()?).filter(|sigma| !sigma.is_empty()).map(str::parse).transpose().ok()?,
             level: next()?.parse().ok()?,
+            base_ots: KeyAgreement::default(),
             paper: next()?.parse().ok()?,
             kept_base_ots: next()?.parse().ok()?,
         };

@@ -8,7 +8,7 @@ use serde::Serialize;
 use vesica_encode::items::{Encoding, OnDuplicates};
 use vesica_protocols::registry::Security;
 use vesica_protocols::{
-    DEFAULT_LEVEL, Learns, Noise, Profile, ResultKind, Role, STATISTICAL_SECURITY, encoding_for,
+    DEFAULT_LEVEL, KeyAgreement, Learns, Noise, Profile, ResultKind, Role, STATISTICAL_SECURITY, encoding_for,
 };
 use vesica_table::OnFault;
 
@@ -223,6 +223,8 @@ pub struct Settings {
     pub variant: Option<String>,
     /// Agreed: what the protocol's parameters rest on.
     pub profile: Profile,
+    /// Agreed: what base OTs are made from.
+    pub base_ots: KeyAgreement,
     /// Agreed: the paper's own parameters.
     pub paper_parameters: bool,
     /// Agreed: the most items of an intersection that the run reveals; none: any number.
@@ -276,6 +278,7 @@ impl Default for Settings {
             sigma: None,
             variant: None,
             profile: Profile::Conservative,
+            base_ots: KeyAgreement::DiffieHellman,
             paper_parameters: false,
             audit_max: None,
             result: ResultOptions::default(),
@@ -316,6 +319,8 @@ pub struct Wanted<'a> {
     pub variant: Option<&'a str>,
     /// What the parameters rest on.
     pub profile: Profile,
+    /// What base OTs are made from.
+    pub base_ots: KeyAgreement,
     /// Whether the paper's own parameters are wanted.
     pub paper_parameters: bool,
     /// The most items of an intersection that the run reveals.
@@ -344,6 +349,7 @@ impl Settings {
             sigma: self.sigma,
             variant: self.variant.as_deref(),
             profile: self.profile,
+            base_ots: self.base_ots,
             paper_parameters: self.paper_parameters,
             audit_max: self.audit_max,
             result: self.result.kind(),
@@ -391,6 +397,11 @@ impl Word for Profile {
         &[("conservative", Profile::Conservative), ("fast", Profile::Fast), ("lean", Profile::Lean)];
 }
 
+impl Word for KeyAgreement {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("diffie-hellman", KeyAgreement::DiffieHellman), ("ml-kem", KeyAgreement::MlKem)];
+}
+
 impl Word for Learns {
     const WORDS: &'static [(&'static str, Self)] = &[("receiver", Learns::Receiver), ("both", Learns::Both)];
 }
@@ -416,6 +427,7 @@ mod tests {
                 .iter()
                 .all(|(word, value)| *word == value.name() && Profile::of(word) == Ok(*value))
         );
+        assert!(KeyAgreement::ALL.iter().all(|agreement| agreement.word() == agreement.name()));
         assert_eq!((Security::WORDS.len(), Profile::WORDS.len()), (Security::ALL.len(), Profile::ALL.len()));
         assert_eq!(Learns::of("sender"), Err("write receiver or both".into()));
     }

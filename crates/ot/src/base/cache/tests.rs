@@ -25,14 +25,24 @@ fn run_at(
     run: u8,
     count: usize,
 ) -> (Vec<[Seed; 2]>, Chosen, [u64; 2]) {
+    let agreement = KeyAgreement::DiffieHellman;
+    run_from(level, cache.map(|cache| Origin { agreement, cache }), run, count)
+}
+
+fn run_from(
+    level: u32,
+    origins: [Origin<'_>; 2],
+    run: u8,
+    count: usize,
+) -> (Vec<[Seed; 2]>, Chosen, [u64; 2]) {
     let (mut here, mut there) = memory::pair();
     thread::scope(|scope| {
         let receiver = scope.spawn(move || {
             let rng = &mut StdRng::seed_from_u64(u64::from(run));
-            receive(level, &context(run), LABEL, count, cache[1], &mut there, rng).unwrap()
+            receive(level, &context(run), LABEL, count, origins[1], &mut there, rng).unwrap()
         });
         let rng = &mut StdRng::seed_from_u64(100 + u64::from(run));
-        let pairs = send(level, &context(run), LABEL, count, cache[0], &mut here, rng).unwrap();
+        let pairs = send(level, &context(run), LABEL, count, origins[0], &mut here, rng).unwrap();
         let traffic = here.traffic();
         (pairs, receiver.join().unwrap(), [traffic.payload_sent, traffic.payload_received])
     })
@@ -94,8 +104,47 @@ fn every_level_has_its_base_ots() {
         let (pairs, chosen, counted) = run_at(level, [None, None], 4, 16);
         check(&pairs, &chosen);
         assert_eq!(counted, [sent, received], "level {level}");
-        assert_eq!(bytes(level, 16), [received, sent], "level {level}");
+        assert_eq!(bytes(KeyAgreement::DiffieHellman, level, 16), [received, sent], "level {level}");
     }
+}
+
+/// From ML-KEM: at the levels up to 128, for any extension, and nothing is kept.
+#[test]
+fn those_from_ml_kem_are_for_levels_up_to_128_and_are_not_kept() {
+    let agreement = KeyAgreement::MlKem;
+    for level in [80, 128] {
+        let cache = [BaseOtCache::new(), BaseOtCache::new()];
+        let origins = cache.each_ref().map(|cache| Origin { agreement, cache: Some(cache) });
+        let (pairs, chosen, counted) = run_from(level, origins, 4, 16);
+        check(&pairs, &chosen);
+        let [received, sent] = bytes(agreement, level, 16);
+        assert_eq!((counted, [received, sent]), ([sent, received], [2336 * 16, 2176 * 16]));
+        assert_eq!(bytes_for_code(agreement, 16), [received, sent]);
+        assert!(cache.into_iter().all(|cache| cache.into_cached().is_none()));
+    }
+    let (mut here, _there) = memory::pair();
+    for level in [192, 256] {
+        let (origin, rng) = (agreement.into(), &mut StdRng::seed_from_u64(1));
+        let sent = send(level, &context(1), LABEL, 16, origin, &mut here, rng);
+        assert_eq!(sent.err(), Some(Error::UnfitBaseOts));
+        let received = receive(level, &context(1), LABEL, 16, origin, &mut here, rng);
+        assert_eq!(received.err(), Some(Error::UnfitBaseOts));
+    }
+}
+
+/// A run that asks for ML-KEM takes no base OTs that Diffie–Hellman has made.
+#[test]
+fn flaw_kept_ones_from_diffie_hellman_serve_no_run_from_ml_kem() {
+    let [sender, receiver] = kept(16).map(BaseOtCache::of);
+    let (mut here, _there) = memory::pair();
+    let rng = &mut StdRng::seed_from_u64(1);
+    let of = |cache| Origin { agreement: KeyAgreement::MlKem, cache: Some(cache) };
+    let unfit = Some(Error::UnfitBaseOts);
+    let (context, channel) = (context(1), &mut here);
+    assert_eq!(send(LEAST_LEVEL, &context, LABEL, 16, of(&sender), channel, rng).err(), unfit);
+    assert_eq!(start_send(&context, LABEL, 16, of(&sender), channel, rng).err(), unfit);
+    assert_eq!(receive(LEAST_LEVEL, &context, LABEL, 16, of(&receiver), channel, rng).err(), unfit);
+    assert_eq!(receive_for_code(&context, LABEL, 16, of(&receiver), channel, rng).err(), unfit);
 }
 
 /// Kept ones serve the level they were made for and no other: a run at a lower level, where less hides the
@@ -107,7 +156,11 @@ fn flaw_kept_ones_serve_their_own_level_alone() {
         let (pairs, chosen, _) = run_at(made, cache.each_ref().map(Some), 0, 16);
         check(&pairs, &chosen);
         let kept = cache.map(BaseOtCache::into_cached);
-        assert_eq!(kept.each_ref().map(Option::is_some), [may_be_cached(made); 2], "{made}");
+        assert_eq!(
+            kept.each_ref().map(Option::is_some),
+            [may_be_cached(KeyAgreement::DiffieHellman, made); 2],
+            "{made}"
+        );
         let [Some(sender), Some(receiver)] = kept else { continue };
         assert_eq!([sender.level(), receiver.level()], [made; 2]);
         for level in [80, 112, 128, 192, 256] {
@@ -128,9 +181,9 @@ fn flaw_kept_ones_serve_their_own_level_alone() {
             }
             let (mut here, _there) = memory::pair();
             let (rng, [sender, receiver]) = (&mut StdRng::seed_from_u64(1), again());
-            let sent = send(level, &context(1), LABEL, 16, Some(&sender), &mut here, rng);
+            let sent = send(level, &context(1), LABEL, 16, Origin::from(&sender), &mut here, rng);
             assert_eq!(sent.err(), Some(Error::UnfitBaseOts), "{made} for {level}");
-            let received = receive(level, &context(1), LABEL, 16, Some(&receiver), &mut here, rng);
+            let received = receive(level, &context(1), LABEL, 16, Origin::from(&receiver), &mut here, rng);
             assert_eq!(received.err(), Some(Error::UnfitBaseOts), "{made} for {level}");
         }
     }
@@ -204,11 +257,11 @@ fn what_does_not_fit_is_an_error() {
     let rng = &mut StdRng::seed_from_u64(1);
     let [sender, receiver] = kept(16).map(BaseOtCache::of);
     for (cache, count) in [(&sender, 24), (&receiver, 16)] {
-        let sent = send(LEAST_LEVEL, &context(1), LABEL, count, Some(cache), &mut here, rng);
+        let sent = send(LEAST_LEVEL, &context(1), LABEL, count, Origin::from(cache), &mut here, rng);
         assert_eq!(sent.err(), Some(Error::UnfitBaseOts));
     }
     for (cache, count) in [(&receiver, 24), (&sender, 16)] {
-        let received = receive(LEAST_LEVEL, &context(1), LABEL, count, Some(cache), &mut here, rng);
+        let received = receive(LEAST_LEVEL, &context(1), LABEL, count, Origin::from(cache), &mut here, rng);
         assert_eq!(received.err(), Some(Error::UnfitBaseOts));
     }
     assert!(BaseOtCache::new().into_cached().is_none(), "a run that made none keeps none");

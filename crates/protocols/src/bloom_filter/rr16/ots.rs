@@ -9,7 +9,7 @@
 use vesica_crypto::block::Block;
 use vesica_crypto::hash::Label;
 use vesica_ot::kos;
-use vesica_ot::security::{Malicious, NoCache, Profile, Security};
+use vesica_ot::security::{Malicious, Profile, Security};
 use vesica_ot::softspoken::{self, Choices, Width};
 use vesica_ot::{CotReceiver, CotSender, base, silent, small_field};
 
@@ -99,11 +99,17 @@ impl ReceiverOts {
         let Ctx { run, channel, rng, .. } = ctx.reborrow();
         Ok(match Form::of(&run.parameters) {
             Form::Standard | Form::Chosen => {
-                let ots = softspoken::Receiver::setup(&run.context, WIDTH, NoCache, channel, rng)?;
+                let ots =
+                    softspoken::Receiver::setup(&run.context, WIDTH, run.parameters.base_ots, channel, rng)?;
                 ReceiverOts::Extension(Box::new(ots))
             }
             Form::Kos => {
-                let ots = kos::Receiver::<kos::Revised>::setup(&run.context, channel, rng)?;
+                let ots = kos::Receiver::<kos::Revised>::setup(
+                    &run.context,
+                    run.parameters.base_ots,
+                    channel,
+                    rng,
+                )?;
                 ReceiverOts::Extension(Box::new(ots.with_threads(run.threads)))
             }
             Form::Silent => ReceiverOts::Silent(None),
@@ -132,7 +138,14 @@ impl ReceiverOts {
                     *ots = None;
                     let context = ctx.run.context.derive(SILENT, &(batch as u64).to_le_bytes());
                     let profile = Profile::Conservative;
-                    let new = silent::Receiver::setup(&context, count, profile, ctx.channel, ctx.rng)?;
+                    let new = silent::Receiver::setup(
+                        &context,
+                        count,
+                        profile,
+                        ctx.run.parameters.base_ots,
+                        ctx.channel,
+                        ctx.rng,
+                    )?;
                     *ots = Some(Box::new(new));
                 }
                 if let Some(ots) = ots {
@@ -155,11 +168,13 @@ impl SenderOts {
         let Ctx { run, channel, rng, .. } = ctx.reborrow();
         Ok(match Form::of(&run.parameters) {
             Form::Standard | Form::Chosen => {
-                let ots = softspoken::Sender::setup(&run.context, WIDTH, NoCache, channel, rng)?;
+                let ots =
+                    softspoken::Sender::setup(&run.context, WIDTH, run.parameters.base_ots, channel, rng)?;
                 SenderOts::Extension(Box::new(ots))
             }
             Form::Kos => {
-                let ots = kos::Sender::<kos::Revised>::setup(&run.context, channel, rng)?;
+                let ots =
+                    kos::Sender::<kos::Revised>::setup(&run.context, run.parameters.base_ots, channel, rng)?;
                 SenderOts::Extension(Box::new(ots.with_threads(run.threads)))
             }
             Form::Silent => SenderOts::Silent(None),
@@ -185,7 +200,14 @@ impl SenderOts {
                     *ots = None;
                     let context = ctx.run.context.derive(SILENT, &(batch as u64).to_le_bytes());
                     let profile = Profile::Conservative;
-                    let new = silent::Sender::setup(&context, count, profile, ctx.channel, ctx.rng)?;
+                    let new = silent::Sender::setup(
+                        &context,
+                        count,
+                        profile,
+                        ctx.run.parameters.base_ots,
+                        ctx.channel,
+                        ctx.rng,
+                    )?;
                     *ots = Some(Box::new(new));
                 }
                 let Some(ots) = ots else { return Ok(Block::ZERO) };
@@ -198,7 +220,7 @@ impl SenderOts {
 
 /// Bytes of the base OTs of all set-ups, from the protocol's sender and from its receiver.
 pub(super) fn base_bytes(shape: &Shape) -> [u64; 2] {
-    let [elements, element] = base::cache::bytes(base::cache::LEAST_LEVEL, 128);
+    let [elements, element] = base::cache::bytes(shape.parameters.base_ots, base::cache::LEAST_LEVEL, 128);
     let setups = setups(shape).count() as u64;
     [setups * elements, setups * element]
 }

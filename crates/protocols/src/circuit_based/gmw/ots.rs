@@ -23,7 +23,7 @@ use rand_core::CryptoRng;
 use vesica_channel::Channel;
 use vesica_circuit::gmw::Demand;
 use vesica_crypto::hash::{Context, Label};
-use vesica_ot::base::cache::{self, BaseOtCache, Chosen};
+use vesica_ot::base::cache::{self, Chosen, Origin};
 use vesica_ot::reversed;
 use vesica_ot::security::{Profile, Security, SemiHonest};
 use vesica_ot::softspoken::{self, Choices, Width};
@@ -100,7 +100,7 @@ pub(super) trait Extension<const W: usize> {
 
 /// What a set-up takes of a run.
 pub(super) struct Side<'a> {
-    cache: Option<&'a BaseOtCache>,
+    origin: Origin<'a>,
     channel: &'a mut dyn Channel,
     rng: &'a mut dyn CryptoRng,
 }
@@ -114,11 +114,11 @@ impl Extension<1> for Width {
     }
 
     fn sender(&self, context: &Context, party: &mut Side<'_>) -> Result<Self::Sender, vesica_ot::Error> {
-        softspoken::Sender::setup(context, *self, party.cache, party.channel, party.rng)
+        softspoken::Sender::setup(context, *self, party.origin, party.channel, party.rng)
     }
 
     fn receiver(&self, context: &Context, party: &mut Side<'_>) -> Result<Self::Receiver, vesica_ot::Error> {
-        softspoken::Receiver::setup(context, *self, party.cache, party.channel, party.rng)
+        softspoken::Receiver::setup(context, *self, party.origin, party.channel, party.rng)
     }
 
     fn sender_of(
@@ -155,13 +155,14 @@ impl<const W: usize> Extension<W> for Iknp {
     }
 
     fn sender(&self, context: &Context, party: &mut Side<'_>) -> Result<Self::Sender, vesica_ot::Error> {
-        let Side { cache, channel, rng } = party;
-        Ok(iknp::Sender::setup(context, BASE, self.level, *cache, *channel, *rng)?.with_threads(self.threads))
+        let Side { origin, channel, rng } = party;
+        Ok(iknp::Sender::setup(context, BASE, self.level, *origin, *channel, *rng)?
+            .with_threads(self.threads))
     }
 
     fn receiver(&self, context: &Context, party: &mut Side<'_>) -> Result<Self::Receiver, vesica_ot::Error> {
-        let Side { cache, channel, rng } = party;
-        let receiver = iknp::Receiver::setup(context, BASE, self.level, *cache, *channel, *rng)?;
+        let Side { origin, channel, rng } = party;
+        let receiver = iknp::Receiver::setup(context, BASE, self.level, *origin, *channel, *rng)?;
         Ok(receiver.with_threads(self.threads))
     }
 
@@ -203,8 +204,8 @@ pub(super) fn both<const W: usize, E: Extension<W>>(
     let Ctx { run, channel, rng, .. } = ctx.reborrow();
     let [first, second] = contexts(&run.context, Role::Sender);
     run.phase(Phase::BaseOts, 0);
-    let cache = run.base_ots.filter(|_| keeps && cache::may_be_cached(run.parameters.level));
-    let (columns, party) = (extension.columns(), &mut Side { cache, channel, rng });
+    let origin = if keeps { run.origin() } else { run.parameters.base_ots.into() };
+    let (columns, party) = (extension.columns(), &mut Side { origin, channel, rng });
     match role {
         Role::Receiver => {
             let mut receiver = extension.receiver(&first, party)?;
@@ -240,16 +241,14 @@ pub(super) fn silent(
 
 /// How many base OTs there are that may be kept.
 pub fn kept_base_ots(shape: &Shape, source: Source) -> u64 {
-    let level = shape.parameters.level;
-    if cache::may_be_cached(level) { source.columns(level).into() } else { 0 }
+    if shape.parameters.may_keep_base_ots() { source.columns(shape.parameters.level).into() } else { 0 }
 }
 
 /// Bytes of a message of the base OTs.
 pub fn base_bytes(shape: &Shape, source: Source, from: Role) -> u64 {
-    let level = shape.parameters.level;
-    let [sender, receiver] = iknp::setup_bytes(source.columns(level));
-    let bytes = if from == Role::Sender { sender } else { receiver };
-    if cache::may_be_cached(level) { shape.unless_kept(bytes) } else { bytes }
+    let Parameters { level, base_ots, .. } = shape.parameters;
+    let [sender, receiver] = iknp::setup_bytes(base_ots, source.columns(level));
+    shape.unless_kept(if from == Role::Sender { sender } else { receiver })
 }
 
 /// Bytes of the set-up of an extension, and of the rows that the other direction starts from.

@@ -19,10 +19,12 @@ const OTS: &str = "silent: about g/13 (SoftSpoken: 31·16·⌈g/128⌉; IKNP: 12
 /// The messages of a run.
 pub(super) const MESSAGES: &[Message] = &[
     Message::of_sender("OPRF: base OTs, whose choices are the bits of Δ", "8192", |shape| {
-        with_plan(shape, |_| vole::Plan::FLIGHT1_BYTES as u64)
+        with_plan(shape, |_| vole::Plan::flight1_bytes(shape.parameters.base_ots) as u64)
     }),
     Message::of_receiver("OPRF: base OT and small-field trees of the VOLE", "32 + 4096", |shape| {
-        with_plan(shape, |_| vole::Plan::beginning_bytes(Security::SemiHonest) as u64)
+        with_plan(shape, |_| {
+            vole::Plan::beginning_bytes(shape.parameters.base_ots, Security::SemiHonest) as u64
+        })
     }),
     Message::of_receiver("OPRF: corrections of the VOLE; seed of the store", "r(m) + 16", |shape| {
         let security = Security::SemiHonest;

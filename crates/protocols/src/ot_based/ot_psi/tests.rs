@@ -205,7 +205,7 @@ fn flaw_an_empty_bin_asks_for_an_item_of_the_receivers_own() {
     let run = Run { base_ots: Some(&cache), ..run_of(context, sizes, parameters) };
     let ots = |channel: &mut dyn Channel| {
         let (code, rng) = (WalshHadamard::default(), &mut Prg::from_seed([2; 16]));
-        kk13::Receiver::setup(code, &run.context, run.base_ots, channel, rng).unwrap()
+        kk13::Receiver::setup(code, &run.context, run.origin(), channel, rng).unwrap()
     };
     let asked = sent(32 * plan.transfers(), |channel| {
         // The sender's masks never come.

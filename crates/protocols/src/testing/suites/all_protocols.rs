@@ -10,7 +10,10 @@ use crate::testing::{
     Case, DIRECTIONS, Planted, each, items, lying_wire, planted, planted_for, play_role, run_keeping,
     run_over, run_pair, shape, usual, ways,
 };
-use crate::{Error, Learns, MOST_STATISTICAL_SECURITY, Misuse, Parameters, Role, STATISTICAL_SECURITY};
+use crate::{
+    Error, KeyAgreement, Learns, MOST_STATISTICAL_SECURITY, Misuse, Parameters, Participant, Role,
+    STATISTICAL_SECURITY, Sizes, Unsupported,
+};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use vesica_channel::{Kind, tampered};
@@ -160,9 +163,14 @@ pub fn the_transcript_carries_the_messages_of_the_paper(protocols: &[&'static En
         frames
     };
     for entry in protocols {
-        for (receiver, sender) in [(40, 50), (50, 40), (50, 50)] {
+        let agreements = &KeyAgreement::ALL[..if entry.supports.base_ots { 2 } else { 1 }];
+        let sizes = [(40, 50), (50, 40), (50, 50)];
+        for ((receiver, sender), &base_ots) in
+            sizes.into_iter().flat_map(|sizes| agreements.iter().map(move |agreement| (sizes, agreement)))
+        {
             for &learns in modes(entry) {
-                let case = Case { learns, ..usual(entry) };
+                let usual = usual(entry);
+                let case = Case { learns, parameters: Parameters { base_ots, ..usual.parameters }, ..usual };
                 let sets = planted_for(&case.parameters, receiver, sender, 11, 1);
                 if entry.is_at_most(&shape(&sets, case)) {
                     continue;
@@ -249,13 +257,46 @@ pub fn kept_base_ots_spare_their_messages_and_change_no_result(protocols: &[&'st
                 entry.bytes(from, &fresh) - entry.bytes(from, &Shape { kept_base_ots: true, ..fresh })
             });
             let [from_receiver, from_sender] = match entry.family {
-                "ot_based" => vesica_ot::base::cache::bytes_for_code(count),
-                _ => vesica_ot::base::cache::bytes(parameters.level, count),
+                "ot_based" => vesica_ot::base::cache::bytes_for_code(parameters.base_ots, count),
+                _ => vesica_ot::base::cache::bytes(parameters.base_ots, parameters.level, count),
             };
             // The receiver of the base OTs is the sender of the protocol.
             assert_eq!(spared, [from_sender, from_receiver], "{what}");
             // Same context, items and randomness: the generation alone tells the last two apart.
             assert_ne!(digests[1], digests[2], "{what}");
+        }
+    }
+}
+
+/// Base OTs from ML-KEM: two messages are other ones, and nothing else of what is sent is longer or shorter. A protocol
+/// without base OTs, and a level above 128, are refused.
+pub fn base_ots_from_ml_kem_are_those_of_the_protocol(protocols: &[&'static Entry]) {
+    for entry in protocols {
+        for usual in ways(entry).into_iter().filter(|usual| usual.base_ots == KeyAgreement::DiffieHellman) {
+            let parameters = Parameters { base_ots: KeyAgreement::MlKem, ..usual };
+            let (makes, what) = (entry.supports.base_ots, format!("{} {usual:?}", entry.name));
+            if !makes || usual.level > 128 {
+                assert_eq!(
+                    entry.supports.unsupported(&parameters),
+                    Some(Unsupported::BaseOts { makes }),
+                    "{what}"
+                );
+                continue;
+            }
+            assert_eq!(entry.supports.unsupported(&parameters), None, "{what}");
+            assert_ne!(usual.text(), parameters.text(), "hashes are bound to the key agreement");
+            let shape = Shape { parameters: usual, ..Shape::new(Sizes { receiver: 300, sender: 200 }) };
+            let other = Shape { parameters, ..shape };
+            let sent = entry.sent(&shape).zip(entry.sent(&other));
+            let changed: Vec<_> = sent.filter(|((_, before), (_, after))| before != after).collect();
+            for ((message, before), (_, after)) in &changed {
+                assert!(message.what.contains("base OT") || message.what.contains("silent OTs"), "{what}");
+                assert!(after > before, "{what}: {}", message.what);
+            }
+            assert!(changed.iter().any(|((message, _), _)| message.from == Participant::Receiver), "{what}");
+            assert!(changed.iter().any(|((message, _), _)| message.from == Participant::Sender), "{what}");
+            assert_eq!(entry.flights_of(&shape), entry.flights_of(&other), "{what}");
+            assert_eq!(entry.kept_base_ots(&other), 0, "{what}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::testing::{
     Case, DIRECTIONS, Ended, Planted, Tampering, Target, Wire, each, lying_wire, planted_for, run_over,
     run_over_links,
 };
-use crate::{Error, Learns, Parameters, Security, Sizes};
+use crate::{Error, KeyAgreement, Learns, Parameters, Security, Sizes};
 use vesica_channel::memory;
 
 /// Whether a run on a thousand items takes too long for a test: protocols of big integers.
@@ -92,6 +92,19 @@ pub fn every_flipped_byte_is_caught(protocols: &[&'static Entry]) {
                 assert!(!wire.was_stuck(), "{} {target:?}: cancelled", entry.name);
             });
         }
+    }
+}
+
+/// A flipped byte in what a run over base OTs from ML-KEM begins with: keys, ciphertexts, and what comes with them.
+pub fn every_flipped_byte_of_base_ots_from_ml_kem_is_caught(protocols: &[&'static Entry]) {
+    for entry in protocols {
+        let sets = &sets(entry)[0];
+        let parameters = Parameters { base_ots: KeyAgreement::MlKem, ..parameters(entry) };
+        let flips = run_with(entry, sets, parameters, None).1.flips();
+        each(flips.into_iter().filter(|target| target.frame < 8), |target| {
+            let (ended, wire) = run_with(entry, sets, parameters, Some(target));
+            assert!(!ended.confirmed() && !wire.was_stuck(), "{} {target:?}", entry.name);
+        });
     }
 }
 

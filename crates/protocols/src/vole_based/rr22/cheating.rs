@@ -91,7 +91,7 @@ pub fn receive(
     let setup = setup(run)?;
     let ctx = &mut Ctx::new(run, &mut *channel, &mut *rng);
     let Coins { context, seed, share } = ReceiverShare::toss(ctx, setup.limit)?;
-    let mut flight1 = vec![0; Plan::FLIGHT1_BYTES];
+    let mut flight1 = vec![0; Plan::flight1_bytes(setup.plan.base_ots())];
     channel.recv_exact(&mut flight1)?;
     let (vole, mut flight2) = cheating::answer(&context, &setup.plan, &flight1, rng, &cheat.vole)?;
     if let Some(base) = cheat.base {
@@ -263,7 +263,7 @@ pub fn send(
     let setup = setup(run)?;
     let Coins { context, seed, share } = send_coins(run, channel, rng, cheat.coins)?;
     let delta = cheat.delta.unwrap_or_else(|| Block::random(rng));
-    let (vole, flight1) = cheating::open(&context, delta, rng);
+    let (vole, flight1) = cheating::open(&context, setup.plan.base_ots(), delta, rng);
     channel.send(&flight1)?;
     channel.flush()?;
     let hashes = Hashes::new(&context);

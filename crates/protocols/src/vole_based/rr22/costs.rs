@@ -19,11 +19,16 @@ pub(super) const MESSAGES: &[Message] = &[
     coin(Role::Sender, "commitments to coins (malicious)", COIN_BYTES[0]),
     coin(Role::Receiver, "coin (malicious)", COIN_BYTES[1]),
     coin(Role::Sender, "coin, opened (malicious)", COIN_BYTES[2]),
-    Message::of_sender("base OTs, whose choices are the bits of Δ", "8192", |_| Plan::FLIGHT1_BYTES as u64),
+    Message::of_sender("base OTs, whose choices are the bits of Δ", "8192", |shape| {
+        Plan::flight1_bytes(shape.parameters.base_ots) as u64
+    }),
     Message::of_receiver(
         "base OT and small-field trees of the VOLE",
         "32 + 4096, and 1024 if malicious",
-        |shape| with_plan(shape, |_, _| Plan::beginning_bytes(shape.parameters.security)),
+        |shape| {
+            let Parameters { security, base_ots, .. } = shape.parameters;
+            with_plan(shape, |_, _| Plan::beginning_bytes(base_ots, security))
+        },
     ),
     Message::of_receiver(
         "corrections of the VOLE; seed of the store",
@@ -161,7 +166,7 @@ pub(super) fn plan(run: &Run<'_>) -> Result<Plan, Error> {
 fn plan_for(sizes: Sizes, parameters: &Parameters) -> Option<Plan> {
     let Parameters { security, statistical, .. } = *parameters;
     let slots = Store::new(security, sizes.receiver, statistical, Block::ZERO).ok()?.slots();
-    Some(Plan::new(slots, parameters.profile))
+    Some(Plan::new(slots, parameters.profile).with_base_ots(parameters.base_ots))
 }
 
 /// The most items that a malicious receiver can have put into a store made for `items`, if it asks the hash

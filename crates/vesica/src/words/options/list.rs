@@ -1,7 +1,7 @@
 //! The list of options: a new one is an entry here and a field of [`Settings`].
 
 use vesica_encode::items::OnDuplicates;
-use vesica_protocols::{Learns, MOST_PAYLOAD_BYTES, Profile, ResultKind, Security};
+use vesica_protocols::{KeyAgreement, Learns, MOST_PAYLOAD_BYTES, Profile, ResultKind, Security};
 use vesica_table::OnFault;
 
 use super::{Class, PROTOCOL, Reads, RunOption, Term, Value};
@@ -370,6 +370,15 @@ pub static OPTIONS: &[RunOption] = &[
         usual: Some("conservative"),
         set: |settings, text| put(&mut settings.profile, Profile::of(text)),
         help: "What the protocol's parameters rest on: published bounds, our own arguments (fast), or estimates (lean)",
+    },
+    RunOption {
+        name: "base-ots",
+        class: Class::Agreed(agreed("base-ots", |settings| word(settings.base_ots.word()))),
+        reads: Reads::Word(KeyAgreement::words),
+        usual: Some("diffie-hellman"),
+        set: |settings, text| put(&mut settings.base_ots, KeyAgreement::of(text)),
+        help: "What base OTs are made from, in the protocols that make them: ml-kem is ML-KEM-768, which no quantum \
+               computer is known to break, and takes 577 kB for each 128 of them (docs/post-quantum.md)",
     },
     RunOption {
         name: "audit-max",

@@ -24,7 +24,7 @@ use vesica_channel::codec::{CodecError, Reader, Writer};
 use vesica_net::relay::RelayAddress;
 use vesica_net::{Identity, PartsAddress, PublicKey};
 use vesica_protocols::registry::Security;
-use vesica_protocols::{Learns, Profile, ResultKind, Role, Sizes};
+use vesica_protocols::{KeyAgreement, Learns, Profile, ResultKind, Role, Sizes};
 use zeroize::Zeroizing;
 
 use super::super::toss::{Job, Player, Players};
@@ -86,6 +86,7 @@ impl Ticket {
         writer.u16(VERSION).bool(self.agreed.role() == Role::Sender).bool(*learns == Learns::Both);
         writer.text(protocol.name).text(parameters.security.word()).u32(parameters.level);
         writer.text(parameters.variant.map_or("", |variant| variant.name)).text(parameters.profile.word());
+        writer.text(parameters.base_ots.word());
         writer.u64(sizes.receiver as u64).u64(sizes.sender as u64).u32(parts.count() as u32);
         writer.fixed(&self.job.attempts_id).fixed(&self.job.tag).text(&pem).fixed(self.job.theirs.as_bytes());
         writer.u16(self.round);
@@ -145,6 +146,7 @@ fn decode_agreed(reader: &mut Reader<'_>, role: Role, learns: Learns) -> Result<
     let level = reader.u32()?;
     let variant = Some(reader.text(MOST_TEXT)?).filter(|variant| !variant.is_empty());
     let profile = Profile::of(reader.text(MOST_TEXT)?).map_err(|_| invalid("profile"))?;
+    let base_ots = KeyAgreement::of(reader.text(MOST_TEXT)?).map_err(|_| invalid("base OTs"))?;
     let (receiver, sender) = (reader.u64()?, reader.u64()?);
     let parts = Parts::new(reader.u32()?).map_err(|_| invalid("number of parts"))?;
     let size = |size: u64| usize::try_from(size).map_err(|_| invalid("size"));
@@ -160,6 +162,7 @@ fn decode_agreed(reader: &mut Reader<'_>, role: Role, learns: Learns) -> Result<
         sigma: None,
         variant,
         profile,
+        base_ots,
         paper_parameters: false,
         audit_max: None,
         result: ResultKind::Rows,
