@@ -30,6 +30,8 @@ pub mod gf128;
 pub mod gf64;
 pub mod golay;
 pub mod hadamard;
+#[cfg(target_family = "wasm")]
+pub mod host;
 mod levels;
 #[cfg_attr(
     not(target_arch = "x86_64"),

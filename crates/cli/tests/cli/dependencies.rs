@@ -150,6 +150,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "table",
         ],
     ),
+    ("web", &["channel", "kernels", "crypto", "protocols"]),
     ("bench", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica"]),
     (
         "cli",
