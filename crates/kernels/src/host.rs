@@ -10,6 +10,7 @@
 //! | `close()` | closes the connection once everything has left |
 //! | `random(into, length)` | fills it with random bytes for cryptography |
 //! | `argument(name, length, into, room)` | the length of what this argument says, which is copied if there is room; -1 if it is not given |
+//! | `now()` | milliseconds since some moment |
 //! | `print(bytes, length)` | shows a line of UTF-8 |
 //!
 //! Addresses and lengths are numbers of 32 bits into the module's memory.
@@ -26,6 +27,7 @@ mod imports {
         pub(super) safe fn close();
         pub(super) fn random(into: *mut u8, length: usize);
         pub(super) fn argument(name: *const u8, length: usize, into: *mut u8, room: usize) -> i32;
+        pub(super) safe fn now() -> f64;
         pub(super) fn print(bytes: *const u8, length: usize);
     }
 }
@@ -93,6 +95,11 @@ pub fn argument(name: &str) -> Option<String> {
         }
         value.resize(length, 0);
     }
+}
+
+/// The time since some moment.
+pub fn now() -> Duration {
+    Duration::try_from_secs_f64(imports::now() / 1000.0).unwrap_or_default()
 }
 
 /// Shows a line.

@@ -11,8 +11,9 @@ const RANDOM = 65536;
  * @param connection `send(bytes)`, `reader` (a `RingReader`) and `close()`
  * @param args what it asks for by name
  * @param print takes lines
+ * @param now the clock, in milliseconds
  */
-export function run(module, { send, reader, close }, args, print) {
+export function run(module, { send, reader, close }, args, print, now = () => performance.now()) {
   let memory;
   // The memory may have grown, which detaches earlier views.
   const view = (at, length) => new Uint8Array(memory.buffer, at >>> 0, length >>> 0);
@@ -36,6 +37,7 @@ export function run(module, { send, reader, close }, args, print) {
       if (bytes.length <= room >>> 0) view(into, bytes.length).set(bytes);
       return bytes.length;
     },
+    now,
     print: (at, length) => print(decoder.decode(view(at, length))),
   };
   const { exports } = new WebAssembly.Instance(module, { vesica });
