@@ -282,10 +282,12 @@ impl Keyed<'_> {
                 unsafe { x86::narrow::compress_blocks(words, blocks, lengths, out) }
             }),
             #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
-            Level::Neon | Level::Simd128 => self.block_lanes(blocks, lengths, out, |words, blocks, lengths, out| {
-                // SAFETY: as above.
-                unsafe { single::compress_blocks(words, blocks, lengths, out) }
-            }),
+            Level::Neon | Level::Simd128 => {
+                self.block_lanes(blocks, lengths, out, |words, blocks, lengths, out| {
+                    // SAFETY: as above.
+                    unsafe { single::compress_blocks(words, blocks, lengths, out) }
+                })
+            }
             _ => {
                 for ((block, length), out) in blocks.iter().zip(lengths).zip(out) {
                     self.hash(&block[..*length as usize], out);

@@ -86,8 +86,7 @@ pub fn argument(name: &str) -> Option<String> {
     let mut value = Vec::new();
     loop {
         // SAFETY: the host reads the name, and writes no more than there is room for, during the call.
-        let length =
-            unsafe { imports::argument(name.as_ptr(), name.len(), value.as_mut_ptr(), value.len()) };
+        let length = unsafe { imports::argument(name.as_ptr(), name.len(), value.as_mut_ptr(), value.len()) };
         let length = usize::try_from(length).ok()?;
         if length <= value.len() {
             value.truncate(length);

@@ -143,7 +143,7 @@ pub(super) mod simd128 {
 
     type V = v128;
     const LANES: usize = 1;
-    const FLIGHT: usize = 8;
+    const FLIGHT: usize = 4;
 
     kernels!("simd128");
     schedules!("simd128");
@@ -225,8 +225,8 @@ pub(super) mod simd128 {
     #[inline]
     fn lowest_bits(x: [V; FLIGHT]) -> u64 {
         let mut bits = 0;
-        for i in 0..FLIGHT {
-            bits |= (u64x2_extract_lane::<0>(x[i]) & 1) << i;
+        for (i, x) in x.into_iter().enumerate() {
+            bits |= (u64x2_extract_lane::<0>(x) & 1) << i;
         }
         bits
     }

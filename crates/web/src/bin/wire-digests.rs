@@ -1,7 +1,9 @@
-//! Plays one role of every run whose digests `crates/protocols/tests/wire_digest` pins, for the protocols that a page
-//! offers, and prints the lines of those files. `tests/wire_digests.mjs` starts two of it.
+//! Plays one role of runs that the tests know; `tests/*.mjs` start two of it. Of the protocols that are named, the runs
+//! whose digests `crates/protocols/tests/wire_digest` pins: it prints the lines of those files. With a size, one run over
+//! as many items: it prints how many are common, and how long the run took.
 
 #![forbid(unsafe_code)]
+#![allow(clippy::expect_used, reason = "a test stops where something is not as it must be")]
 
 #[cfg(target_family = "wasm")]
 fn main() {
@@ -17,9 +19,12 @@ mod wasm {
 
     use vesica_channel::piped::{self, Missing, Pipe};
     use vesica_channel::{CancelToken, Stream};
-    use vesica_kernels::host;
+    use vesica_crypto::prg::Prg;
+    use vesica_kernels::block::Block;
+    use vesica_kernels::{Backend, host};
     use vesica_protocols::testing::suites::wire_digest;
-    use vesica_protocols::{Role, registry};
+    use vesica_protocols::testing::{Case, planted_for, play_role};
+    use vesica_protocols::{Parameters, Role, Security, registry};
     use vesica_web::Connection;
 
     /// One run after the other goes over the connection, so that none closes it.
@@ -47,13 +52,43 @@ mod wasm {
 
     pub(crate) fn main() {
         vesica_web::show_panics();
-        let role = if host::argument("role").as_deref() == Some("sender") { Role::Sender } else { Role::Receiver };
+        host::print(&Backend::detect().level().to_string());
+        let role =
+            if host::argument("role").as_deref() == Some("sender") { Role::Sender } else { Role::Receiver };
+        let size = host::argument("size").map(|size| size.parse().expect("a number of items"));
         for name in host::argument("protocols").unwrap_or_default().split_whitespace() {
-            let Some(entry) = registry::find(name) else { panic!("no protocol `{name}`") };
-            for run in wire_digest::pinned(entry) {
-                let channel = Stream::new(piped::transport(Kept, &CancelToken::new()));
-                host::print(&format!("{name} {}", run.line_of(entry, role, channel).trim_end()));
+            match size {
+                Some(size) => sized(name, role, size),
+                None => pinned(name, role),
             }
         }
+    }
+
+    fn channel() -> Stream {
+        Stream::new(piped::transport(Kept, &CancelToken::new()))
+    }
+
+    fn pinned(name: &str, role: Role) {
+        let entry = registry::find(name).expect("a protocol of the registry");
+        for run in wire_digest::pinned(entry) {
+            host::print(&format!("{name} {}", run.line_of(entry, role, channel()).trim_end()));
+        }
+    }
+
+    /// A third of the items are common.
+    fn sized(name: &str, role: Role, size: usize) {
+        let entry = registry::find(name).expect("a protocol of the registry");
+        let semi_honest = host::argument("security").as_deref() == Some("semi-honest");
+        let security = if semi_honest { Security::SemiHonest } else { Security::Malicious };
+        let case = Case { parameters: Parameters { security, ..entry.supports.usual() }, ..Case::default() };
+        let sets = planted_for(&case.parameters, size, size, size / 3, 1);
+        let mut seed = Block::ZERO;
+        host::random(seed.as_mut_bytes());
+        let mut rng = Prg::from_seed(seed);
+        let start = host::now();
+        let ended = play_role((entry, &sets, case), role, channel(), None, &mut rng);
+        let matches = ended.expect("an honest run").map_or(0, |matches| matches.rows().len());
+        let seconds = (host::now() - start).as_secs_f64();
+        host::print(&format!("{name} {security:?} {size}: {matches} common, {seconds:.2} s"));
     }
 }

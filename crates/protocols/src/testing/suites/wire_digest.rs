@@ -101,7 +101,8 @@ impl Pinned {
     /// How it is run, and digests of what the receiver sent and of what it received.
     fn text(&self, transcript: [[u8; 32]; 2]) -> String {
         let (Case { parameters, learns, .. }, (receiver, sender)) = (self.case, self.sizes);
-        let hex = |digest: [u8; 32]| digest[..16].iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex =
+            |digest: [u8; 32]| digest[..16].iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let [sent, received] = transcript.map(hex);
         format!("{receiver}x{sender} {learns:?} {}: {sent} {received}\n", parameters.text())
     }
@@ -111,7 +112,10 @@ pub fn transcripts_equal_the_baseline(protocols: &[&'static Entry], folder: &Pat
     let update = std::env::var_os("UPDATE_WIRE_DIGESTS").is_some();
     let mut changed = Vec::new();
     for entry in protocols {
-        let (file, now) = (folder.join(format!("{}.baseline", entry.name)), pinned(entry).iter().map(|run| run.line(entry)).collect::<String>());
+        let (file, now) = (
+            folder.join(format!("{}.baseline", entry.name)),
+            pinned(entry).iter().map(|run| run.line(entry)).collect::<String>(),
+        );
         if update {
             fs::write(&file, &now).unwrap();
         }
