@@ -1,4 +1,8 @@
-//! Times the kernels in plain Rust and with the vectors of WebAssembly: `cargo run --release --target wasm32-unknown-unknown -p vesica-kernels --example times`.
+//! Times the kernels in plain Rust and with the vectors of WebAssembly:
+//!
+//! ```console
+//! $ cargo run --profile ci --target wasm32-unknown-unknown -p vesica-kernels --example times
+//! ```
 
 #![forbid(unsafe_code)]
 

@@ -4,12 +4,12 @@
 //! | import | gives |
 //! | --- | --- |
 //! | `send(bytes, length)` | takes bytes for the other party, without waiting |
-//! | `receive(into, length)` | waits for so many bytes; 0, or 1 if the connection has closed, 2 if the limit has passed |
+//! | `receive(into, length)` | waits for so many bytes: 0; or 1 if the connection has closed, 2 after the limit |
 //! | `readable()` | bytes that can be received without waiting; -1 if the connection has closed and none is left |
 //! | `expect_within(milliseconds)` | limits all that is awaited from now on; no limit if negative |
 //! | `close()` | closes the connection once everything has left |
 //! | `random(into, length)` | fills it with random bytes for cryptography |
-//! | `argument(name, length, into, room)` | the length of what this argument says, which is copied if there is room; -1 if it is not given |
+//! | `argument(name, length, into, room)` | what was given by this name: copies it if there is room; its length, or -1 |
 //! | `now()` | milliseconds since some moment |
 //! | `print(bytes, length)` | shows a line of UTF-8 |
 //!

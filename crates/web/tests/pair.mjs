@@ -22,11 +22,11 @@ export async function runPair(module, [first, second]) {
       if (closed) writers[1 - party].close();
     });
     return new Promise((resolve, reject) => {
-      worker.on("error", (error) => {
+      worker.on("error", (error) => reject(new Error([...lines, error].join("\n"))));
+      worker.on("exit", () => {
         writers[1 - party].close();
-        reject(new Error([...lines, error].join("\n")));
+        resolve(lines);
       });
-      worker.on("exit", () => resolve(lines));
     });
   };
   const ended = await Promise.allSettled([start(0, first), start(1, second)]);

@@ -22,3 +22,7 @@ const pinned = PROTOCOLS.flatMap((name) => {
 for (const lines of played) assert.deepEqual(lines, ["SIMD128", ...pinned]);
 const seconds = ((performance.now() - started) / 1000).toFixed(1);
 console.log(`${pinned.length} runs in both roles: the digests of the native program (${seconds} s)`);
+
+// A party whose partner goes ends with an error, and does not wait for ever.
+const alone = runPair(module, [{ role: "receiver", protocols }, { role: "sender" }]);
+await assert.rejects(alone, /vole as Receiver: the partner closed the connection before the end/);
