@@ -305,8 +305,9 @@ mod tests {
                     return Err(Missing::Closed);
                 }
                 let (waited, late) =
-                    self.back.changed.wait_timeout(state, limit.unwrap_or(Duration::from_secs(60))).unwrap();
+                    self.back.changed.wait_timeout(state, limit.unwrap_or(Duration::from_secs(10))).unwrap();
                 if late.timed_out() {
+                    assert!(limit.is_some(), "nothing comes");
                     return Err(Missing::Late);
                 }
                 state = waited;
