@@ -51,7 +51,7 @@ notebook-test: wheel ## Install the wheel on a clean Debian 12 without a compile
 
 .PHONY: test
 test: export VESICA_PROGRAM = $(TARGET)/ci/vesica
-test: setup fmt-check mutants-fit clippy doc release-test archive-test bench-test python-test ## Run everything that CI runs
+test: setup fmt-check mutants-fit clippy doc release-test web-test archive-test bench-test python-test ## Run everything that CI runs
 	@echo "==> all stages passed"
 
 .PHONY: lint
@@ -84,6 +84,18 @@ bench-test: release-test ## Test the tables of benchmarks/: definitions, order, 
 .PHONY: python-test
 python-test: setup ## Test the Python package: a clean environment, the wheel, its tests (with a database of their own)
 	$(call stage,python,CARGO=$(CARGO) python/test.sh)
+
+# What runs WebAssembly outside of a browser. With Debian's, modules are those of Node 18.
+INSTALL_NODE = command -v node >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends nodejs; }
+WASM = --target wasm32-unknown-unknown
+
+.PHONY: web-test
+web-test: setup ## Test the core on WebAssembly, in Node: the kernels, and both roles with the digests of the native program
+	@$(INSTALL_NODE)
+	rustup target add wasm32-unknown-unknown
+	$(call stage,web kernels,$(CARGO) test --locked --profile ci $(WASM) --package vesica-kernels --lib)
+	$(call stage,web build,$(CARGO) build --locked --profile ci $(WASM) --package vesica-web --features testing)
+	$(call stage,web digests,node crates/web/tests/wire_digests.mjs $(TARGET)/wasm32-unknown-unknown/ci/wire-digests.wasm)
 
 # Debian's cross compiler for ARM and its emulator.
 INSTALL_ARM = command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64-static >/dev/null || { \

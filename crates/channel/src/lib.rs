@@ -5,13 +5,14 @@
 //!
 //! ```text
 //!  protocol ─ Channel ─► Stream ─► Counted ─► Digested ─► Tampered (tests), Shaped (benchmarks) ─► a transport
-//!                      gathers 64 KiB       each wraps the ends of a transport                     memory, a socket
+//!                      gathers 64 KiB       each wraps the ends of a transport                     memory, a socket,
+//!                                                                                                    a page's pipe
 //! ```
 //!
 //! * A [`Stream`] cuts bytes into frames, `u8 type ‖ u32 length (LE) ‖ payload`, at most 1 MiB of payload ([`Kind`]).
 //! * Transcript digests and payload counters see DATA payloads only, so they do not depend on how the bytes were cut.
 //! * [`memory::pair`] connects two streams inside a process, [`shaped::pair`] over a network of a given bandwidth and
-//!   round trip, `tampered::pair` through a test that alters frames.
+//!   round trip, `tampered::pair` through a test that alters frames. [`piped`] needs no thread.
 //! * A [`transport`] keeps the queues bounded, says when a peer takes too long, and lets both sides send any amount at
 //!   the same moment ([`Channel::send`]).
 
@@ -30,6 +31,7 @@ mod kind;
 mod limit;
 pub mod memory;
 mod network;
+pub mod piped;
 mod queue;
 pub mod shaped;
 mod signal;

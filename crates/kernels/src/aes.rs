@@ -14,23 +14,31 @@
 //! leaves SubWord(RotWord(w₃)) ⊕ rcon in each of them (ShiftRows moves nothing when the columns are equal),
 //! in constant time and for as many keys at once as a vector has lanes.
 
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 #[macro_use]
 mod shared;
 #[cfg(target_arch = "aarch64")]
 mod arm;
 mod children;
 pub mod half_gates;
+#[cfg(target_arch = "wasm32")]
+mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use aes::cipher::{Array, BlockCipherEncrypt, KeyInit, consts::U16};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 use super::Level;
 use super::{Backend, Kernels};
 use crate::block::Block;
+
+/// The kernels of an architecture that has one level.
+#[cfg(target_arch = "aarch64")]
+use arm::neon as single;
+#[cfg(target_arch = "wasm32")]
+use wasm::simd128 as single;
 
 pub use children::{add_at, ccr_sum, children};
 #[cfg(target_arch = "x86_64")]
@@ -43,8 +51,8 @@ enum Schedule {
     Library(Box<aes::Aes128>),
     #[cfg(target_arch = "x86_64")]
     Rounds(Backend, [Block; 11]),
-    #[cfg(target_arch = "aarch64")]
-    Neon([Block; 11]),
+    #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+    Single([Block; 11]),
 }
 
 impl Key {
@@ -57,9 +65,9 @@ impl Key {
                 // SAFETY: a back end of these levels exists only where their instructions do.
                 Self(Schedule::Rounds(backend, unsafe { x86::expand(key) }))
             }
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: a back end of this level exists only where its instructions do.
-            Level::Neon => Self(Schedule::Neon(unsafe { arm::neon::expand(key) })),
+            Level::Neon | Level::Simd128 => Self(Schedule::Single(unsafe { single::expand(key) })),
             _ => Self(Schedule::Library(Box::new(aes::Aes128::new(key.as_bytes().into())))),
         }
     }
@@ -77,9 +85,9 @@ impl Key {
                     _ => x86::narrow::encrypt(rounds, blocks),
                 }
             },
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: a key of this kind exists only where the instructions of its level do.
-            Schedule::Neon(rounds) => unsafe { arm::neon::encrypt(rounds, blocks) },
+            Schedule::Single(rounds) => unsafe { single::encrypt(rounds, blocks) },
         }
     }
 
@@ -97,9 +105,9 @@ impl Key {
                     _ => x86::narrow::keystream(rounds, first, out),
                 }
             },
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: a key of this kind exists only where the instructions of its level do.
-            Schedule::Neon(rounds) => unsafe { arm::neon::keystream(rounds, first, out) },
+            Schedule::Single(rounds) => unsafe { single::keystream(rounds, first, out) },
         }
     }
 
@@ -121,9 +129,9 @@ impl Key {
                     _ => x86::narrow::ccr(rounds, blocks),
                 }
             },
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: a key of this kind exists only where the instructions of its level do.
-            Schedule::Neon(rounds) => unsafe { arm::neon::ccr(rounds, blocks) },
+            Schedule::Single(rounds) => unsafe { single::ccr(rounds, blocks) },
         }
     }
 
@@ -178,9 +186,9 @@ impl Key {
                     _ => x86::narrow::tccr(rounds, first, blocks),
                 }
             },
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: a key of this kind exists only where the instructions of its level do.
-            Schedule::Neon(rounds) => unsafe { arm::neon::tccr(rounds, first, blocks) },
+            Schedule::Single(rounds) => unsafe { single::tccr(rounds, first, blocks) },
         }
     }
 
@@ -204,9 +212,9 @@ impl Key {
                     _ => x86::narrow::tccr_at(rounds, tweaks, blocks),
                 }
             },
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: a key of this kind exists only where the instructions of its level do.
-            Schedule::Neon(rounds) => unsafe { arm::neon::tccr_at(rounds, tweaks, blocks) },
+            Schedule::Single(rounds) => unsafe { single::tccr_at(rounds, tweaks, blocks) },
         }
     }
 
@@ -235,9 +243,9 @@ impl Key {
                     _ => x86::narrow::tccr_bits(rounds, first, offset, blocks, words),
                 }
             },
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: a key of this kind exists only where the instructions of its level do.
-            Schedule::Neon(rounds) => unsafe { arm::neon::tccr_bits(rounds, first, offset, blocks, words) },
+            Schedule::Single(rounds) => unsafe { single::tccr_bits(rounds, first, offset, blocks, words) },
         }
     }
 }
@@ -249,8 +257,8 @@ impl Drop for Key {
             Schedule::Library(_) => {}
             #[cfg(target_arch = "x86_64")]
             Schedule::Rounds(_, rounds) => rounds.zeroize(),
-            #[cfg(target_arch = "aarch64")]
-            Schedule::Neon(rounds) => rounds.zeroize(),
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+            Schedule::Single(rounds) => rounds.zeroize(),
         }
     }
 }
@@ -268,8 +276,8 @@ enum WideSchedule {
     Library(Box<aes::Aes256>),
     #[cfg(target_arch = "x86_64")]
     Rounds(Backend, [Block; 15]),
-    #[cfg(target_arch = "aarch64")]
-    Neon([Block; 15]),
+    #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+    Single([Block; 15]),
 }
 
 impl WideKey {
@@ -282,9 +290,9 @@ impl WideKey {
                 // SAFETY: a back end of these levels exists only where their instructions do.
                 Self(WideSchedule::Rounds(backend, unsafe { x86::expand_wide(key) }))
             }
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: a back end of this level exists only where its instructions do.
-            Level::Neon => Self(WideSchedule::Neon(unsafe { arm::neon::expand_wide(key) })),
+            Level::Neon | Level::Simd128 => Self(WideSchedule::Single(unsafe { single::expand_wide(key) })),
             _ => Self(WideSchedule::Library(Box::new(aes::Aes256::new(key.into())))),
         }
     }
@@ -303,9 +311,9 @@ impl WideKey {
                     _ => x86::narrow::keystream(rounds, first, out),
                 }
             },
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: a key of this kind exists only where the instructions of its level do.
-            WideSchedule::Neon(rounds) => unsafe { arm::neon::keystream(rounds, first, out) },
+            WideSchedule::Single(rounds) => unsafe { single::keystream(rounds, first, out) },
         }
     }
 }
@@ -317,8 +325,8 @@ impl Drop for WideKey {
             WideSchedule::Library(_) => {}
             #[cfg(target_arch = "x86_64")]
             WideSchedule::Rounds(_, rounds) => rounds.zeroize(),
-            #[cfg(target_arch = "aarch64")]
-            WideSchedule::Neon(rounds) => rounds.zeroize(),
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+            WideSchedule::Single(rounds) => rounds.zeroize(),
         }
     }
 }
@@ -341,10 +349,10 @@ pub fn keystreams<const BLOCKS: usize>(keys: &[Key], first: u64, rows: &mut [[Bl
                     _ => x86::narrow::two_keystreams([one, two], first, out),
                 }
             },
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: a key of this kind exists only where the instructions of its level do.
-            (Schedule::Neon(one), Schedule::Neon(two)) => unsafe {
-                arm::neon::two_keystreams([one, two], first, out)
+            (Schedule::Single(one), Schedule::Single(two)) => unsafe {
+                single::two_keystreams([one, two], first, out)
             },
             _ => [one, two].into_iter().zip(out).for_each(|(key, out)| key.keystream(first, out)),
         }
@@ -370,10 +378,10 @@ pub fn wide_keystreams<const BLOCKS: usize>(keys: &[WideKey], first: u64, rows: 
                     _ => x86::narrow::two_keystreams([one, two], first, out),
                 }
             },
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: a key of this kind exists only where the instructions of its level do.
-            (WideSchedule::Neon(one), WideSchedule::Neon(two)) => unsafe {
-                arm::neon::two_keystreams([one, two], first, out)
+            (WideSchedule::Single(one), WideSchedule::Single(two)) => unsafe {
+                single::two_keystreams([one, two], first, out)
             },
             _ => [one, two].into_iter().zip(out).for_each(|(key, out)| key.keystream(first, out)),
         }
@@ -409,9 +417,9 @@ pub fn rekeyed<const COLUMNS: usize, const CCR: bool>(
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow::rekeyed::<COLUMNS, CCR>(keys, columns) },
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
         // SAFETY: as above.
-        Level::Neon => unsafe { arm::neon::rekeyed::<COLUMNS, CCR>(keys, columns) },
+        Level::Neon | Level::Simd128 => unsafe { single::rekeyed::<COLUMNS, CCR>(keys, columns) },
         _ => rekeyed_by_library::<COLUMNS, CCR>(keys, columns),
     }
 }

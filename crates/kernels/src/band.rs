@@ -9,7 +9,7 @@
 //! handled at once: `together` and `blocks` multiply matrices of bits by GFNI, `nibbles` looks up sums of four values
 //! by shuffles of bytes.
 
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 #[macro_use]
 mod shared;
 #[cfg(target_arch = "aarch64")]
@@ -20,6 +20,8 @@ mod blocks;
 mod nibbles;
 #[cfg(target_arch = "x86_64")]
 mod together;
+#[cfg(target_arch = "wasm32")]
+mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -27,11 +29,17 @@ use core::ops::{BitXor, BitXorAssign};
 
 use rand_core::CryptoRng;
 
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 use super::Level;
 use super::pages::Zeros;
 use super::{Backend, Kernels};
 use crate::block::Block;
+
+/// The kernels of an architecture that has one level.
+#[cfg(target_arch = "aarch64")]
+use arm::neon as single;
+#[cfg(target_arch = "wasm32")]
+use wasm::simd128 as single;
 
 mod sealed {
     /// Only this module implements it: the kernels rely on what an implementation says.
@@ -114,12 +122,12 @@ pub fn sums<V: XorValue, const N: usize>(backend: Backend, table: &[V], rows: &[
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         (Level::Avx2, 2) => unsafe { x86::narrow::sums::<V, N, 2>(table, rows, sums) },
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
         // SAFETY: as above.
-        (Level::Neon, 1) => unsafe { arm::neon::sums::<V, N, 1>(table, rows, sums) },
-        #[cfg(target_arch = "aarch64")]
+        (Level::Neon | Level::Simd128, 1) => unsafe { single::sums::<V, N, 1>(table, rows, sums) },
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
         // SAFETY: as above.
-        (Level::Neon, 2) => unsafe { arm::neon::sums::<V, N, 2>(table, rows, sums) },
+        (Level::Neon | Level::Simd128, 2) => unsafe { single::sums::<V, N, 2>(table, rows, sums) },
         _ => rows.iter().zip(sums).for_each(|(row, sum)| *sum = selected(table, row)),
     }
 }
@@ -159,12 +167,12 @@ pub fn back_substitute<V: XorValue, const N: usize>(backend: Backend, bands: &[[
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         (Level::Avx2, 2) => unsafe { x86::narrow::back_substitute::<V, N, 2>(bands, table) },
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
         // SAFETY: as above.
-        (Level::Neon, 1) => unsafe { arm::neon::back_substitute::<V, N, 1>(bands, table) },
-        #[cfg(target_arch = "aarch64")]
+        (Level::Neon | Level::Simd128, 1) => unsafe { single::back_substitute::<V, N, 1>(bands, table) },
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
         // SAFETY: as above.
-        (Level::Neon, 2) => unsafe { arm::neon::back_substitute::<V, N, 2>(bands, table) },
+        (Level::Neon | Level::Simd128, 2) => unsafe { single::back_substitute::<V, N, 2>(bands, table) },
         _ => substitute_range(bands, table, 0..bands.len()),
     }
 }

@@ -3,14 +3,16 @@
 //!
 //! An input of one block is a single call of the compression function (flags first chunk, last chunk and
 //! root). Its 32-bit words do not depend on their neighbours, so each vector holds the same word of sixteen
-//! (AVX-512), eight (AVX2) or four (NEON) inputs. Blocks of a longer input follow each other in their lane. Inputs of more
+//! (AVX-512), eight (AVX2) or four (NEON, SIMD128) inputs. Blocks of a longer input follow each other in their lane. Inputs of more
 //! than one chunk, and all inputs on other machines, go to the library, which computes the same.
 
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 #[macro_use]
 mod shared;
 #[cfg(target_arch = "aarch64")]
 mod arm;
+#[cfg(target_arch = "wasm32")]
+mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -19,10 +21,16 @@ use blake3::hazmat::HasherExt;
 
 use zeroize::Zeroize;
 
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 use super::Level;
 use super::{Backend, Kernels};
 use crate::block::Block;
+
+/// The kernels of an architecture that has one level.
+#[cfg(target_arch = "aarch64")]
+use arm::neon as single;
+#[cfg(target_arch = "wasm32")]
+use wasm::simd128 as single;
 
 /// Bytes of a block.
 pub const BLOCK: usize = 64;
@@ -100,11 +108,11 @@ impl Keyed<'_> {
                     x86::narrow::compress(words, lanes, out, width)
                 });
             }
-            #[cfg(target_arch = "aarch64")]
-            Level::Neon if width <= BLOCK => {
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+            Level::Neon | Level::Simd128 if width <= BLOCK => {
                 // SAFETY: as above.
                 self.hash_lanes(rows, |words, lanes, out| unsafe {
-                    arm::neon::compress(words, lanes, out, width)
+                    single::compress(words, lanes, out, width)
                 });
             }
             _ => rows.for_each(|(input, out)| self.hash(input, out)),
@@ -139,11 +147,11 @@ impl Keyed<'_> {
                 // SAFETY: as above.
                 unsafe { x86::narrow::compress_numbered(&words, halves, per, numbers, out) }
             }
-            #[cfg(target_arch = "aarch64")]
-            Level::Neon => {
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+            Level::Neon | Level::Simd128 => {
                 let words = shared::Words::new(self);
                 // SAFETY: as above.
-                unsafe { arm::neon::compress_numbered(&words, halves, per, numbers, out) }
+                unsafe { single::compress_numbered(&words, halves, per, numbers, out) }
             }
             _ => {
                 for ((halves, number), out) in halves.chunks_exact(per).zip(numbers).zip(out) {
@@ -173,7 +181,7 @@ impl Keyed<'_> {
         rows: &[u8],
         out: &mut [u8],
     ) -> bool {
-        #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
         {
             let rows = rows.as_chunks().0.as_chunks().0;
             let out = out.as_chunks_mut().0.as_chunks_mut().0;
@@ -188,16 +196,16 @@ impl Keyed<'_> {
                     // SAFETY: as above.
                     unsafe { x86::narrow::compress_rows::<W, N>(words, rows, out) }
                 }),
-                #[cfg(target_arch = "aarch64")]
-                Level::Neon => self.fixed_lanes(rows, out, |words, rows, out| {
+                #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+                Level::Neon | Level::Simd128 => self.fixed_lanes(rows, out, |words, rows, out| {
                     // SAFETY: as above.
-                    unsafe { arm::neon::compress_rows::<W, N>(words, rows, out) }
+                    unsafe { single::compress_rows::<W, N>(words, rows, out) }
                 }),
                 _ => return false,
             }
             true
         }
-        #[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
+        #[cfg(not(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64")))]
         {
             let _ = (backend, rows, out);
             false
@@ -205,7 +213,7 @@ impl Keyed<'_> {
     }
 
     /// Takes as many rows at a time as there are lanes; the last rows are padded.
-    #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+    #[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
     fn fixed_lanes<const W: usize, const N: usize, const LANES: usize>(
         &self,
         rows: &[[[u8; 16]; W]],
@@ -273,11 +281,13 @@ impl Keyed<'_> {
                 // SAFETY: as above.
                 unsafe { x86::narrow::compress_blocks(words, blocks, lengths, out) }
             }),
-            #[cfg(target_arch = "aarch64")]
-            Level::Neon => self.block_lanes(blocks, lengths, out, |words, blocks, lengths, out| {
-                // SAFETY: as above.
-                unsafe { arm::neon::compress_blocks(words, blocks, lengths, out) }
-            }),
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+            Level::Neon | Level::Simd128 => {
+                self.block_lanes(blocks, lengths, out, |words, blocks, lengths, out| {
+                    // SAFETY: as above.
+                    unsafe { single::compress_blocks(words, blocks, lengths, out) }
+                })
+            }
             _ => {
                 for ((block, length), out) in blocks.iter().zip(lengths).zip(out) {
                     self.hash(&block[..*length as usize], out);
@@ -287,7 +297,7 @@ impl Keyed<'_> {
     }
 
     /// Takes as many blocks at a time as there are lanes; the last blocks are padded.
-    #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+    #[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
     fn block_lanes<const N: usize, const LANES: usize>(
         &self,
         blocks: &[[u8; BLOCK]],
@@ -312,7 +322,7 @@ impl Keyed<'_> {
     }
 
     /// Collects inputs of one block until the lanes are full; hashes longer inputs immediately.
-    #[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+    #[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
     fn hash_lanes<'b, 'c, const LANES: usize>(
         &self,
         rows: impl Iterator<Item = (&'b [u8], &'c mut [u8])>,
@@ -346,7 +356,7 @@ impl Keyed<'_> {
 }
 
 /// Fills `out` from the beginning of `digest`, by moves of fixed size that overlap where they must.
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 #[inline]
 fn copy_prefix(out: &mut [u8], digest: &[u8; BLOCK]) {
     let digest = &digest[..out.len()];

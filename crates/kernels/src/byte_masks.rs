@@ -1,8 +1,14 @@
 //! Finds certain bytes in a text: 64 bytes of text become one word of bits.
 
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 use super::Level;
 use super::{Backend, Kernels};
+
+/// The kernels of an architecture that has one level.
+#[cfg(target_arch = "aarch64")]
+use arm as single;
+#[cfg(target_arch = "wasm32")]
+use wasm as single;
 
 /// Bytes of text that one word of a mask covers.
 pub const BLOCK: usize = 64;
@@ -17,9 +23,9 @@ pub fn find<const N: usize>(backend: Backend, text: &[[u8; BLOCK]], bytes: [u8; 
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow(text, bytes, masks) },
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
         // SAFETY: as above.
-        Level::Neon => unsafe { arm::find(text, bytes, masks) },
+        Level::Neon | Level::Simd128 => unsafe { single::find(text, bytes, masks) },
         _ => {
             for (block, masks) in text.iter().zip(masks) {
                 for (mask, byte) in masks.iter_mut().zip(bytes) {
@@ -115,6 +121,28 @@ mod arm {
                 k += 1;
             }
             i += 1;
+        }
+    }
+}
+
+#[cfg(target_arch = "wasm32")]
+mod wasm {
+    use core::arch::wasm32::*;
+
+    use super::BLOCK;
+
+    #[target_feature(enable = "simd128")]
+    pub(super) fn find<const N: usize>(text: &[[u8; BLOCK]], bytes: [u8; N], masks: &mut [[u64; N]]) {
+        for (block, masks) in text.iter().zip(masks) {
+            for (mask, byte) in masks.iter_mut().zip(bytes) {
+                *mask = 0;
+                for (j, quarter) in block.as_chunks::<16>().0.iter().enumerate() {
+                    // SAFETY: sixteen readable bytes; the load has no alignment.
+                    let quarter = unsafe { v128_load(quarter.as_ptr().cast()) };
+                    let found = i8x16_bitmask(i8x16_eq(quarter, u8x16_splat(byte)));
+                    *mask |= u64::from(found) << (16 * j);
+                }
+            }
         }
     }
 }

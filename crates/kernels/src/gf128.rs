@@ -223,16 +223,9 @@ fn reduce((low, high): (u128, u128)) -> Block {
 /// Every fifth bit of each factor is kept, which leaves gaps of four. A product of two such numbers adds at
 /// most thirteen ones at a bit, so no sum carries into the bit five further on, and the lowest bit of each
 /// sum is the coefficient sought.
-fn multiply_bits(x: u64, y: u64) -> u128 {
-    const EVERY_FIFTH: u128 = {
-        let mut mask = 0;
-        let mut bit = 0;
-        while bit < 128 {
-            mask |= 1 << bit;
-            bit += 5;
-        }
-        mask
-    };
+#[cfg(not(target_pointer_width = "32"))]
+pub(crate) fn multiply_bits(x: u64, y: u64) -> u128 {
+    const EVERY_FIFTH: u128 = every(5);
     let combs = |v: u64| core::array::from_fn::<_, 5, _>(|i| u128::from(v) & EVERY_FIFTH << i);
     let (x, y) = (combs(x), combs(y));
     let mut product = 0;
@@ -242,6 +235,34 @@ fn multiply_bits(x: u64, y: u64) -> u128 {
         product |= sums & (EVERY_FIFTH << place);
     }
     product
+}
+
+/// The same where products of 64 bits are the longest: Karatsuba on 32-bit halves, whose combs have gaps of three and
+/// add at most eight ones at a bit.
+#[cfg(target_pointer_width = "32")]
+pub(crate) fn multiply_bits(x: u64, y: u64) -> u128 {
+    const EVERY_FOURTH: u64 = every(4) as u64;
+    fn halves(x: u32, y: u32) -> u64 {
+        let (x, y) = (u64::from(x), u64::from(y));
+        let x: [u64; 4] = core::array::from_fn(|i| x & EVERY_FOURTH << i);
+        let y: [u64; 4] = core::array::from_fn(|i| y & EVERY_FOURTH << i);
+        let sums = |place: usize| (0..4).fold(0, |sums, i| sums ^ (x[i] * y[(place + 4 - i) % 4]));
+        (0..4).fold(0, |product, place| product | sums(place) & EVERY_FOURTH << place)
+    }
+    let ([x0, x1], [y0, y1]) = ([x as u32, (x >> 32) as u32], [y as u32, (y >> 32) as u32]);
+    let (low, high) = (halves(x0, y0), halves(x1, y1));
+    let middle = halves(x0 ^ x1, y0 ^ y1) ^ low ^ high;
+    u128::from(low) ^ u128::from(middle) << 32 ^ u128::from(high) << 64
+}
+
+/// Ones at the multiples of `gap`.
+const fn every(gap: usize) -> u128 {
+    let (mut mask, mut bit) = (0, 0);
+    while bit < 128 {
+        mask |= 1 << bit;
+        bit += gap;
+    }
+    mask
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod x86;
 use super::Level;
 use super::{Backend, Kernels};
 use crate::block::Block;
+use crate::gf128::multiply_bits;
 
 /// ρ.
 pub const REDUCTION: u64 = 0x1b;
@@ -35,10 +36,23 @@ pub fn multiply_add(backend: Backend, sums: &mut [Block], pair: Block, values: &
         _ => {
             let (low, high) = pair.to_halves();
             for (sum, value) in sums.iter_mut().zip(values) {
-                *sum ^= Block::from_halves(product(*value, low), product(*value, high));
+                *sum ^= Block::from_halves(portable(*value, low), portable(*value, high));
             }
         }
     }
+}
+
+/// By integer multiplications where they are cheaper than [`product`].
+fn portable(a: u64, b: u64) -> u64 {
+    if cfg!(not(target_pointer_width = "32")) {
+        return product(a, b);
+    }
+    let wide = multiply_bits(a, b);
+    let times_rho = |v: u64| v ^ v << 1 ^ v << 3 ^ v << 4;
+    let high = (wide >> 64) as u64;
+    // The bits that the shifts of `high` push out fall on x^64 again.
+    let pushed_out = high >> 63 ^ high >> 61 ^ high >> 60;
+    wide as u64 ^ times_rho(high) ^ times_rho(pushed_out)
 }
 
 /// Shift and add, under masks.

@@ -6,13 +6,21 @@
 
 #[cfg(target_arch = "aarch64")]
 mod arm;
+#[cfg(target_arch = "wasm32")]
+mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 use super::Level;
 use super::{Backend, Kernels};
 use crate::block::Block;
+
+/// The kernels of an architecture that has one level.
+#[cfg(target_arch = "aarch64")]
+use arm as single;
+#[cfg(target_arch = "wasm32")]
+use wasm as single;
 
 /// A codeword, or a row of as many bits.
 pub type Codeword = [Block; 2];
@@ -30,9 +38,9 @@ pub fn add(backend: Backend, kept: &Codeword, words: &[u8], rows: &mut [Codeword
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::add_avx2(kept, words, rows) },
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
         // SAFETY: as above.
-        Level::Neon => unsafe { arm::add(kept, words, rows) },
+        Level::Neon | Level::Simd128 => unsafe { single::add(kept, words, rows) },
         _ => {
             for (word, row) in words.iter().zip(rows) {
                 let codeword = codeword(*word);

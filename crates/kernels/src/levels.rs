@@ -22,12 +22,21 @@ pub enum Level {
     Avx512Vaes,
     /// ARM (aarch64) with NEON, and AES and PMULL of its cryptography extension.
     Neon,
+    /// WebAssembly with vectors of 128 bits, which has neither AES nor carry-less products.
+    Simd128,
 }
 
 impl Level {
     /// All levels; each comes after those that it includes.
-    pub const ALL: [Self; 6] =
-        [Self::Portable, Self::Avx2, Self::Avx2Vaes, Self::Avx512, Self::Avx512Vaes, Self::Neon];
+    pub const ALL: [Self; 7] = [
+        Self::Portable,
+        Self::Avx2,
+        Self::Avx2Vaes,
+        Self::Avx512,
+        Self::Avx512Vaes,
+        Self::Neon,
+        Self::Simd128,
+    ];
 
     /// Whether a processor of this level has all instructions of the other.
     #[must_use]
@@ -39,6 +48,7 @@ impl Level {
             Self::Avx512 => matches!(self, Self::Avx512 | Self::Avx512Vaes),
             Self::Avx512Vaes => matches!(self, Self::Avx512Vaes),
             Self::Neon => matches!(self, Self::Neon),
+            Self::Simd128 => matches!(self, Self::Simd128),
         }
     }
 }
@@ -52,6 +62,7 @@ impl fmt::Display for Level {
             Self::Avx512 => "AVX-512",
             Self::Avx512Vaes => "AVX-512 + VAES",
             Self::Neon => "NEON",
+            Self::Simd128 => "SIMD128",
         })
     }
 }
@@ -91,31 +102,31 @@ macro_rules! families {
 
 families! {
     /// Streams and hashes of AES, half gates, levels of trees.
-    Aes, "AES": [Avx2, Avx2Vaes, Avx512Vaes, Neon];
+    Aes, "AES": [Avx2, Avx2Vaes, Avx512Vaes, Neon, Simd128];
     /// Steps of a Feistel network whose function is AES.
     FeistelSteps, "Feistel steps": [Avx512Vaes];
     /// Weighted XOR sums of streams.
     WeightedSums, "weighted XOR sums": [Avx2, Avx2Vaes, Avx512Vaes];
     /// BLAKE3, an input a lane.
-    Blake3, "BLAKE3": [Avx2, Avx512, Neon];
+    Blake3, "BLAKE3": [Avx2, Avx512, Neon, Simd128];
     /// Products in GF(2^128).
     Gf128, "GF(2^128)": [Avx2, Avx2Vaes, Avx512Vaes, Neon];
     /// Products in GF(2^64).
     Gf64, "GF(2^64)": [Avx2, Avx2Vaes, Avx512Vaes, Neon];
     /// Transposition of bit matrices.
-    Transposition, "transposition": [Avx2, Avx512, Avx512Vaes, Neon];
+    Transposition, "transposition": [Avx2, Avx512, Avx512Vaes, Neon, Simd128];
     /// Sums under the rows of a band matrix.
-    BandSums, "band sums": [Avx2, Avx512, Avx512Vaes, Neon];
+    BandSums, "band sums": [Avx2, Avx512, Avx512Vaes, Neon, Simd128];
     /// Back substitution in a band matrix.
-    BandSolving, "band back substitution": [Avx2, Avx512, Avx512Vaes, Neon];
+    BandSolving, "band back substitution": [Avx2, Avx512, Avx512Vaes, Neon, Simd128];
     /// Convolution with random taps.
     Convolution, "convolution": [Avx512];
     /// Blocks of the Golay code.
     Golay, "Golay blocks": [Avx512];
     /// Codewords of the Walsh–Hadamard code.
-    Hadamard, "Hadamard codewords": [Avx2, Avx512Vaes, Neon];
+    Hadamard, "Hadamard codewords": [Avx2, Avx512Vaes, Neon, Simd128];
     /// Bytes that are looked for in a text.
-    ByteMasks, "byte search": [Avx2, Avx512, Neon];
+    ByteMasks, "byte search": [Avx2, Avx512, Neon, Simd128];
     /// Short texts copied into blocks.
     ShortKeys, "short keys": [Avx512];
     /// Arithmetic modulo large numbers.

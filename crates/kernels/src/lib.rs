@@ -16,6 +16,7 @@
 //! crates have it in line.
 
 #![allow(unsafe_code, reason = "intrinsics and byte views live here and nowhere else")]
+#![cfg_attr(target_family = "wasm", allow(unused_unsafe, reason = "calls of kernels are safe there alone"))]
 
 pub mod aes;
 pub mod band;
@@ -30,6 +31,8 @@ pub mod gf128;
 pub mod gf64;
 pub mod golay;
 pub mod hadamard;
+#[cfg(target_family = "wasm")]
+pub mod host;
 mod levels;
 #[cfg_attr(
     not(target_arch = "x86_64"),
@@ -117,7 +120,13 @@ fn best_level() -> Level {
     if neon && cfg!(target_endian = "little") { Level::Neon } else { Level::Portable }
 }
 
-#[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
+// A module with these instructions loads only where they are.
+#[cfg(target_arch = "wasm32")]
+fn best_level() -> Level {
+    if cfg!(target_feature = "simd128") { Level::Simd128 } else { Level::Portable }
+}
+
+#[cfg(not(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64")))]
 fn best_level() -> Level {
     Level::Portable
 }

@@ -7,18 +7,26 @@
 //! bit number. The kernels are those exchanges in an order that the instructions offer: first i2 i1 i0
 //! against k3 k2 k1, then the 8 × 8 bits, then i6…i3.
 
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 #[macro_use]
 mod shared;
 #[cfg(target_arch = "aarch64")]
 mod arm;
+#[cfg(target_arch = "wasm32")]
+mod wasm;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 use super::Level;
 use super::{Backend, Kernels};
 use crate::block::Block;
+
+/// The kernels of an architecture that has one level.
+#[cfg(target_arch = "aarch64")]
+use arm::neon as single;
+#[cfg(target_arch = "wasm32")]
+use wasm::simd128 as single;
 
 /// Rows of a tile: strings.
 pub const ROWS: usize = 128;
@@ -41,9 +49,9 @@ pub fn transpose(backend: Backend, tile: &Tile, columns: &mut [Block; COLUMNS]) 
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow::transpose(tile, columns) },
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
         // SAFETY: as above.
-        Level::Neon => unsafe { arm::neon::transpose(tile, columns) },
+        Level::Neon | Level::Simd128 => unsafe { single::transpose(tile, columns) },
         _ => by_halves(tile, columns),
     }
 }

@@ -515,6 +515,26 @@ pub fn play_role(
     ended
 }
 
+/// Plays one role with the test's randomness over its end of a channel; digests of what went over it.
+fn play_one(
+    (entry, sets, case): (&Entry, &Planted, Case),
+    role: Role,
+    attached: Attached<'_>,
+    channel: Stream,
+) -> Result<Digests, Error> {
+    let attached = if role == Role::Sender { attached } else { Attached::Nothing };
+    let run = Run { attached, ..run(entry, sets, case) };
+    let mut rng = StdRng::seed_from_u64(case.seed << 1 | u64::from(role == Role::Sender));
+    let played = play((channel, None), |channel, _| {
+        let ctx = &mut Ctx::new(&run, channel, &mut rng);
+        match role {
+            Role::Receiver => entry.receive(ctx, &sets.receiver)?.finish().map(drop),
+            Role::Sender => entry.send(ctx, &sets.sender).map(drop),
+        }
+    });
+    played.result.map(|()| played.digests)
+}
+
 fn run<'a>(entry: &Entry, sets: &Planted, case: Case) -> Run<'a> {
     let sizes = Sizes { receiver: sets.receiver.len(), sender: sets.sender.len() };
     let run = entry.run(&[7; 32], sizes, case.parameters);

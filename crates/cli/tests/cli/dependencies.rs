@@ -152,6 +152,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "table",
         ],
     ),
+    ("web", &["channel", "kernels", "crypto", "protocols"]),
     ("bench", &["channel", "crypto", "encode", "ot", "circuit", "protocols", "net", "table", "vesica"]),
     (
         "cli",
@@ -236,7 +237,7 @@ fn reached(metadata: &Metadata, name: &str) -> BTreeSet<String> {
 fn protocols_are_built_without_sockets_and_tls() {
     let metadata = metadata();
     let sockets = ["rustls", "aws-lc-rs", "aws-lc-sys", "socket2", "mio", "ring", "vesica-net"];
-    for name in ["channel", "kernels", "crypto", "encode", "ot", "circuit", "protocols", "exhibits"] {
+    for name in ["channel", "kernels", "crypto", "encode", "ot", "circuit", "protocols", "exhibits", "web"] {
         let reached = reached(&metadata, &format!("vesica-{name}"));
         let found: Vec<_> = sockets.iter().filter(|socket| reached.contains(**socket)).collect();
         assert!(found.is_empty(), "{name} is built from {found:?}");

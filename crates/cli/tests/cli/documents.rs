@@ -263,7 +263,8 @@ fn the_program_of_the_readme_is_one_that_is_tested() {
         let folder = needed.trim_start_matches("{ path = \"vesica/").trim_end_matches("\" }");
         let version = needed.trim_end_matches('"');
         let is_there = root().join(folder).join("Cargo.toml").exists();
-        assert!(is_there || workspace.contains(&format!("\n{name} = {version}.")), "{name} = {needed}");
+        let forms = [format!("\n{name} = {version}."), format!("\n{name} = {{ version = {version}.")];
+        assert!(is_there || forms.iter().any(|form| workspace.contains(form)), "{name} = {needed}");
     }
 }
 

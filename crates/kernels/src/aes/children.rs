@@ -2,10 +2,10 @@
 //! parents.
 
 use super::{Key, Schedule};
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 use crate::Level;
-#[cfg(target_arch = "aarch64")]
-use crate::aes::arm;
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+use crate::aes::single;
 #[cfg(target_arch = "x86_64")]
 use crate::aes::x86;
 use crate::block::Block;
@@ -35,13 +35,13 @@ pub fn children(key: &Key, right_key: Option<&Key>, left: &mut [Block], right: &
                 _ => x86::narrow::children::<false>([first, second], left, right),
             }
         },
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
         // SAFETY: a key of this kind exists only where the instructions of its level do.
-        (Schedule::Neon(first), None) => unsafe { arm::neon::children::<true>([first, first], left, right) },
-        #[cfg(target_arch = "aarch64")]
+        (Schedule::Single(first), None) => unsafe { single::children::<true>([first, first], left, right) },
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
         // SAFETY: a key of this kind exists only where the instructions of its level do.
-        (Schedule::Neon(first), Some(Schedule::Neon(second))) => unsafe {
-            arm::neon::children::<false>([first, second], left, right)
+        (Schedule::Single(first), Some(Schedule::Single(second))) => unsafe {
+            single::children::<false>([first, second], left, right)
         },
         _ => {
             right.copy_from_slice(left);
@@ -67,9 +67,9 @@ pub fn ccr_sum(key: &Key, blocks: &mut [Block]) -> Block {
                 _ => x86::narrow::ccr_sum(rounds, blocks),
             }
         },
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
         // SAFETY: a key of this kind exists only where the instructions of its level do.
-        Schedule::Neon(rounds) => unsafe { arm::neon::ccr_sum(rounds, blocks) },
+        Schedule::Single(rounds) => unsafe { single::ccr_sum(rounds, blocks) },
         Schedule::Library(_) => {
             key.ccr(blocks);
             sum(blocks)
@@ -93,9 +93,9 @@ pub fn add_at(backend: Backend, blocks: &mut [Block], index: usize, value: Block
         #[cfg(target_arch = "x86_64")]
         // SAFETY: as above.
         Level::Avx2 => unsafe { x86::narrow::add_at(blocks, index, &value) },
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
         // SAFETY: as above.
-        Level::Neon => unsafe { arm::neon::add_at(blocks, index, &value) },
+        Level::Neon | Level::Simd128 => unsafe { single::add_at(blocks, index, &value) },
         _ => {
             for (i, block) in blocks.iter_mut().enumerate() {
                 *block ^= value & Block::mask(i == index);

@@ -5,10 +5,10 @@
 
 pub mod formulas;
 
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 use super::Level;
-#[cfg(target_arch = "aarch64")]
-use super::arm;
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+use super::single;
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use super::{Backend, Kernels, rekeyed_by_library};
@@ -51,9 +51,9 @@ macro_rules! on_level {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.
             Level::Avx2 => unsafe { x86::narrow::$kernel($($argument),*) },
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
             // SAFETY: as above.
-            Level::Neon => unsafe { arm::neon::$kernel($($argument),*) },
+            Level::Neon | Level::Simd128 => unsafe { single::$kernel($($argument),*) },
             _ => $portable,
         }
     };

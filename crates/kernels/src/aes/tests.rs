@@ -1,5 +1,5 @@
-#[cfg(target_arch = "aarch64")]
-use super::arm::neon as best;
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
+use super::single as best;
 #[cfg(target_arch = "x86_64")]
 use super::x86 as best;
 use super::*;
@@ -34,7 +34,7 @@ fn encrypts_as_fips_197() {
 
 /// FIPS 197, appendix A.1: the last round key.
 #[test]
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 fn schedules_keys_as_fips_197() {
     let key = Block::from(0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c_u128.swap_bytes());
     if Backend::detect() == Backend::PORTABLE {
@@ -143,7 +143,7 @@ fn sigma_is_a_linear_orthomorphism() {
 
 /// FIPS 197, appendix A.3: the last round key of AES-256.
 #[test]
-#[cfg(any(target_arch = "aarch64", target_arch = "x86_64"))]
+#[cfg(any(target_arch = "aarch64", target_arch = "wasm32", target_arch = "x86_64"))]
 fn schedules_wide_keys_as_fips_197() {
     let mut key = [0; 32];
     key[..16].copy_from_slice(&0x603d_eb10_15ca_71be_2b73_aef0_857d_7781_u128.to_be_bytes());

@@ -123,6 +123,7 @@ fn steps_of_rows_as_far_apart_as_they_may_be() {
 }
 
 #[test]
+#[cfg(panic = "unwind")]
 fn a_row_beyond_the_table_is_refused() {
     for backend in Backend::available() {
         for (count, place) in [(1, 0), (8, 7), (16, 0), (16, 15), (64, 40), (70, 69)] {

@@ -5,11 +5,11 @@ use curve25519_dalek::ristretto::{RistrettoBasepointTable, RistrettoPoint};
 use curve25519_dalek::scalar::Scalar as Integer;
 use curve25519_dalek::traits::VartimeMultiscalarMul;
 use vesica_kernels::Backend;
-use vesica_kernels::ristretto_lanes;
 use zeroize::Zeroize;
 #[cfg(target_arch = "x86_64")]
 use {
-    curve25519_dalek::ristretto::CompressedRistretto, curve25519_dalek::traits::Identity, zeroize::Zeroizing,
+    curve25519_dalek::ristretto::CompressedRistretto, curve25519_dalek::traits::Identity,
+    vesica_kernels::ristretto_lanes, zeroize::Zeroizing,
 };
 
 use super::{Element, LANES, Ristretto255, Scalar, decode_at, encode_doubled};
