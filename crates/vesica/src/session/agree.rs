@@ -116,9 +116,9 @@ fn compare(
     auto::choose(&asked, wanted, None)?;
     let role = mine.role();
     let partner = channel.peer_key().copied();
+    let told_by = signer.filter(|_| partner.is_some());
     before_size(channel)?;
-    let (their_items, told) =
-        exchange_sizes(channel, mine, &theirs, items, signer.filter(|_| partner.is_some()))?;
+    let (their_items, told) = exchange_sizes(channel, mine, &theirs, items, told_by)?;
     let sizes = match role {
         Role::Receiver => Sizes { receiver: items, sender: their_items },
         Role::Sender => Sizes { receiver: their_items, sender: items },
