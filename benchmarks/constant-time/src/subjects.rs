@@ -72,6 +72,7 @@ pub(crate) const NOT_MEASURED: &[(&str, &str)] = &[
         "kernels/src/aes.rs",
         "the kernels below the rows of `aes_hash.rs`, `prg.rs`, `tree.rs` and `half_gates.rs`",
     ),
+    ("kernels/src/aes/wasm.rs", "WebAssembly: the engine that compiles it promises nothing"),
     ("kernels/src/hadamard.rs", "the kernels below the rows of `hadamard.rs`"),
     ("kernels/src/gf128.rs", "the kernels below the rows of `gf128.rs`"),
 ];
@@ -108,7 +109,11 @@ fn rows(
     secret: &'static str,
     make: impl Fn(Backend) -> Box<dyn Operation> + Clone + 'static,
 ) -> Vec<Subject> {
-    let here = |level: &Level| (*level == Level::Neon) == cfg!(target_arch = "aarch64");
+    let here = |level: &Level| match level {
+        Level::Simd128 => cfg!(target_arch = "wasm32"),
+        Level::Neon => cfg!(target_arch = "aarch64"),
+        _ => cfg!(target_arch = "x86_64"),
+    };
     let own = kernels.levels().iter().copied().filter(here);
     let levels = [Level::Portable].into_iter().chain(own);
     levels

@@ -6,7 +6,7 @@ use vesica_crypto::block::Block;
 use vesica_crypto::group::{Group, P256, P384, P521};
 use vesica_crypto::prg::Prg;
 use vesica_ot::base::naor_pinkas::curves;
-use vesica_ot::base::{masny_rindal, naor_pinkas, two_messages};
+use vesica_ot::base::{masny_rindal, ml_kem, naor_pinkas, two_messages};
 use vesica_ot::chosen::{self, StringOt};
 use vesica_ot::nco::{self, Code, NcoReceiver as _, NcoSender as _};
 use vesica_ot::security::{Malicious, Profile, SecurityModel, SemiHonest};
@@ -40,6 +40,7 @@ pub(super) fn list() -> Vec<Subject> {
             "base OTs of Masny and Rindal: 16 of the sender, its strings",
         ],
     ));
+    list.extend(from_ml_kem());
     list.push(over_curve::<P256>("base OTs over P-256: 2 of the receiver"));
     list.push(over_curve::<P384>("base OTs over P-384: 2 of the receiver"));
     list.push(over_curve::<P521>("base OTs over P-521: 2 of the receiver"));
@@ -75,6 +76,34 @@ fn base_ots<S: two_messages::Sender + 'static, R: two_messages::Receiver + 'stat
             let (_, message) = R::new(&context(), LABEL, &[0; BASE_OTS / 8], BASE_OTS, &mut own());
             operation(
                 |class, rng| Some(S::new(&context(), LABEL, &mut generator(class, rng)).0),
+                move |sender| sender.take().map(|sender| sender.finish(&message).is_ok()),
+            )
+        }),
+    ]
+}
+
+/// The strings of the receiver come from an answer to other choices, so that half of its ciphertexts are rejected.
+fn from_ml_kem() -> [Subject; 3] {
+    const MODULE: &str = "ot/src/base/ml_kem.rs";
+    const COUNT: usize = 8;
+    let receiver =
+        |choices: [u8; 1]| ml_kem::Receiver::new(&context(), LABEL, &choices, COUNT, &mut Prg::from_seed([1; 16]));
+    let sender = |rng: &mut Prg| ml_kem::Sender::new(&context(), LABEL, COUNT, rng);
+    [
+        row(MODULE, "base OTs from ML-KEM: 8 of the receiver, its message", "the choices", move || {
+            operation(bytes::<1>, move |choices| receiver(*choices))
+        }),
+        row(MODULE, "base OTs from ML-KEM: 8 of the receiver, its strings", "the choices", move || {
+            let (_, answer) = sender(&mut Prg::from_seed([2; 16])).finish(&receiver([0]).1).unwrap();
+            operation(
+                move |class, rng| Some(receiver(bytes::<1>(class, rng)).0),
+                move |receiver| receiver.take().map(|receiver| receiver.finish(&answer).is_ok()),
+            )
+        }),
+        row(MODULE, "base OTs from ML-KEM: 8 of the sender", "its randomness", move || {
+            let message = receiver([0]).1;
+            operation(
+                move |class, rng| Some(sender(&mut generator(class, rng))),
                 move |sender| sender.take().map(|sender| sender.finish(&message).is_ok()),
             )
         }),

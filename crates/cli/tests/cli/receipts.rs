@@ -205,7 +205,7 @@ fn it_goes_to_a_folder_or_a_new_file_and_is_refused_before_the_partner_is_met() 
         scene.run(&[&args[..], &RECEIVER, more].concat()).expect(code, said);
     };
     scene.write("there.json", "{}");
-    refused(&["--receipt", "there.json"], 64, &["this file is there already, and a receipt replaces none"]);
+    refused(&["--receipt", "there.json"], 64, &["this file is there already, and is not replaced"]);
     refused(&["--receipt", "r.html"], 64, &["a receipt is JSON"]);
     refused(&["--receipt", "x.json", "--report", "x.json"], 64, &["name the same file"]);
     refused(&["--receipt", "receiver.pem"], 74, &["receiver.pem"]);
