@@ -86,8 +86,9 @@ fn base_ots<S: two_messages::Sender + 'static, R: two_messages::Receiver + 'stat
 fn from_ml_kem() -> [Subject; 3] {
     const MODULE: &str = "ot/src/base/ml_kem.rs";
     const COUNT: usize = 8;
-    let receiver =
-        |choices: [u8; 1]| ml_kem::Receiver::new(&context(), LABEL, &choices, COUNT, &mut Prg::from_seed([1; 16]));
+    let receiver = |choices: [u8; 1]| {
+        ml_kem::Receiver::new(&context(), LABEL, &choices, COUNT, &mut Prg::from_seed([1; 16]))
+    };
     let sender = |rng: &mut Prg| ml_kem::Sender::new(&context(), LABEL, COUNT, rng);
     [
         row(MODULE, "base OTs from ML-KEM: 8 of the receiver, its message", "the choices", move || {
