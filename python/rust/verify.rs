@@ -17,8 +17,8 @@ pub(crate) fn verified(
     report: Option<PathBuf>,
 ) -> PyResult<(String, String)> {
     let checked = py.detach(|| {
-        let receipt = verify(&path, &peers, report.as_deref())?;
-        Ok((receipt.to_line().unwrap_or_default(), receipt.in_words(!peers.is_empty())))
+        let verified = verify(&path, &peers, report.as_deref())?;
+        Ok((verified.receipt.to_line().unwrap_or_default(), verified.in_words()))
     });
     checked.map_err(|error: vesica::Error| raise(py, &error, None))
 }

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Inspect) -> u8 {
         Ok(received) => received,
         Err(error) => {
             let error = Error::resources(RunPhase::Prepare, "signals cannot be watched", &error);
-            screen::failure("inspect", &error);
+            screen::failure_alone("inspect", &error);
             return error.kind.exit_code();
         }
     };
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Inspect) -> u8 {
         Ok(found) if args.json => print(format!("{:#}\n", inspect::json(&found)).as_bytes()),
         Ok(found) => print(text(&found).as_bytes()),
         Err(error) => {
-            screen::failure("inspect", &error);
+            screen::failure_alone("inspect", &error);
             match error.kind {
                 Kind::Interrupted => received.exit_code().unwrap_or(Kind::Interrupted.exit_code()),
                 kind => kind.exit_code(),
@@ -74,7 +74,7 @@ pub(crate) fn compare(args: &Compare) -> u8 {
     match profiles {
         Ok((mine, theirs)) => print(causes(&profile::compare(&mine, &theirs)).as_bytes()),
         Err(error) => {
-            screen::failure("compare", &error);
+            screen::failure_alone("compare", &error);
             error.kind.exit_code()
         }
     }

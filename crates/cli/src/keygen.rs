@@ -14,7 +14,7 @@ pub(crate) fn run(args: &Keygen) -> u8 {
     let (path, key) = match partner::make_identity(args.output.as_deref()) {
         Ok(made) => made,
         Err(error) => {
-            screen::failure("keygen", &error);
+            screen::failure_alone("keygen", &error);
             return error.kind.exit_code();
         }
     };
@@ -35,7 +35,7 @@ pub(crate) fn show(args: &Pubkey) -> u8 {
     match partner::identity(args.identity.as_deref()) {
         Ok(identity) => print(format!("{}\n", identity.public_key()).as_bytes()),
         Err(error) => {
-            screen::failure("pubkey", &error);
+            screen::failure_alone("pubkey", &error);
             error.kind.exit_code()
         }
     }

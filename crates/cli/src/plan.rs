@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Plan) -> u8 {
     match planned(args) {
         Ok(text) => print(text.as_bytes()),
         Err(error) => {
-            screen::failure("plan", &error);
+            screen::failure_alone("plan", &error);
             error.kind.exit_code()
         }
     }

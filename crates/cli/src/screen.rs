@@ -164,7 +164,15 @@ pub(crate) fn say(message: &str) {
 
 /// Shows the error of a run that failed.
 pub(crate) fn failure(command: &str, error: &Error) {
-    let text = error.render(Voice::Shell);
+    show_failure(command, &error.render(Voice::Shell));
+}
+
+/// Shows why a command that meets nobody ended without a result.
+pub(crate) fn failure_alone(command: &str, error: &Error) {
+    show_failure(command, &error.render_alone(Voice::Shell));
+}
+
+fn show_failure(command: &str, text: &str) {
     let (first, rest) = text.split_at(text.find('\n').unwrap_or(text.len()));
     let red = Style::new().for_stderr().red().bold();
     say(&format!("vesica {command}: {}{rest}", red.apply_to(first)));

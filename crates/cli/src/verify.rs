@@ -8,10 +8,10 @@ use crate::screen;
 
 pub(crate) fn run(args: &Verify) -> u8 {
     match verify(&args.file, &args.peer, args.report.as_deref()) {
-        Ok(receipt) if args.json => print(format!("{:#}\n", serde_json::json!(receipt)).as_bytes()),
-        Ok(receipt) => print(receipt.in_words(!args.peer.is_empty()).as_bytes()),
+        Ok(verified) if args.json => print(format!("{:#}\n", serde_json::json!(verified.receipt)).as_bytes()),
+        Ok(verified) => print(verified.in_words().as_bytes()),
         Err(error) => {
-            screen::failure("verify", &error);
+            screen::failure_alone("verify", &error);
             error.kind.exit_code()
         }
     }

@@ -237,7 +237,7 @@ pub(crate) fn multiply_bits(x: u64, y: u64) -> u128 {
     product
 }
 
-/// The same where products of 64 bits are the longest: Karatsuba on 32-bit halves, whose combs have gaps of three and
+/// The product of two polynomials where products of 64 bits are the longest: Karatsuba on 32-bit halves, whose combs have gaps of three and
 /// add at most eight ones at a bit.
 #[cfg(target_pointer_width = "32")]
 pub(crate) fn multiply_bits(x: u64, y: u64) -> u128 {

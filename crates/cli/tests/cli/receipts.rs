@@ -72,7 +72,8 @@ fn both_sides_write_the_same_receipt_which_fits_both_reports() {
         assert!(words.contains(said), "{said}\n{words}");
     }
     // In a report, and printed again.
-    assert_eq!(verified(&scene, &["r-report.json", "--report", "r-report.json"]), words);
+    let inside = verified(&scene, &["r-report.json", "--report", "r-report.json"]);
+    assert_eq!(inside, words.replace("s-report.json", "r-report.json"));
     assert_eq!(serde_json::from_str::<Value>(&verified(&scene, &["r.json", "--json"])).unwrap(), receipt);
 }
 
@@ -170,8 +171,9 @@ fn what_is_wrong_with_a_receipt_is_named() {
     scene.run(&["verify", "changed.json"]).expect(76, &["the receiver did not sign this statement"]);
     let both = ["--peer", &scene.receiver_key, "--peer", &scene.sender_key];
     let words = verified(&scene, &with(&["r.json"], &both));
-    assert!(words.contains("The keys are those that were expected"), "{words}");
-    verified(&scene, &["r.json", "--peer", &scene.sender_key]);
+    assert!(words.contains("Both keys are those that were expected"), "{words}");
+    let words = verified(&scene, &["r.json", "--peer", &scene.sender_key]);
+    assert!(words.contains("No key was named for the receiver"), "{words}");
     scene
         .run(&["verify", "r.json", "--peer", &scene.receiver_key, "--peer", &scene.helper_key])
         .expect(77, &["the sender of this receipt has the key", &scene.sender_key]);
@@ -180,6 +182,25 @@ fn what_is_wrong_with_a_receipt_is_named() {
     scene.run(&["verify", "missing.json"]).expect(65, &["missing.json"]);
     scene.run(&["verify", "receiver.pem"]).expect(65, &[]);
     scene.run(&["verify", "r.json", "--report", "s.json"]).expect(65, &["s.json"]);
+}
+
+#[test]
+fn what_a_report_says_around_a_receipt_is_compared_with_it() {
+    let scene = scene(20);
+    run(&scene, &[], &[]);
+    let mut report: Value = serde_json::from_str(&scene.read("r-report.json")).unwrap();
+    let words = verified(&scene, &["r-report.json"]);
+    assert!(words.contains("r-report.json tells of this run"), "{words}");
+    report["sizes"]["peer_items"] = 5.into();
+    scene.write("other-size.json", &report.to_string());
+    scene.run(&["verify", "other-size.json"]).expect(76, &["a size differs"]);
+    scene.run(&["verify", "r.json", "--report", "other-size.json"]).expect(76, &["a size differs"]);
+    run(&scene, &[], &[]);
+    let later: Value = serde_json::from_str(&scene.read("r-report.json")).unwrap();
+    report["sizes"]["peer_items"] = 20.into();
+    report["receipt"] = later["receipt"].clone();
+    scene.write("other-run.json", &report.to_string());
+    scene.run(&["verify", "other-run.json"]).expect(76, &["another run", "the session differs"]);
 }
 
 #[test]

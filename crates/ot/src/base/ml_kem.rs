@@ -122,7 +122,7 @@ impl Sender {
                 combine(&mut vector, &wide, |r, hash| below_q(r + hash));
                 let (ciphertext, key) = mlkem768::encapsulate(&key_of(&vector, rho), randomness[j]);
                 answer.extend_from_slice(ciphertext.as_slice());
-                keys[j] = key;
+                keys[j] = *Zeroizing::new(key);
             }
             let ciphertexts = &answer[i * SENDER_BYTES..];
             let string = |j: usize| to_string(&self.oracle, i, j as u8, message, ciphertexts, &keys[j]);
@@ -172,21 +172,21 @@ impl Receiver {
             rng.fill_bytes(&mut *seed);
             let (key, public) = mlkem768::generate_key_pair(*seed).into_parts();
             keys.push(DecapsulationKey(key));
-            let (vector, rho) = split(&public);
+            let (key_vector, rho) = split(&public);
             // r_{1-c}
             rng.fill_bytes(&mut wide);
-            let mut other = [0; COEFFICIENTS];
-            combine(&mut other, &wide, |_, random| random);
-            let mut other = pack(&other);
+            let mut vector = Zeroizing::new([0; COEFFICIENTS]);
+            combine(&mut vector, &wide, |_, random| random);
+            let mut other = Zeroizing::new(pack(&vector));
             // r_c = t - Hg(i, c, ρ, r_{1-c})
             let choice = bit(choices, i);
             to_wide(&oracle, i, choice, rho, &other, &mut wide);
-            let mut chosen = unpack_own(vector);
-            combine(&mut chosen, &wide, |t, hash| below_q(t + Q - hash));
-            let mut chosen = pack(&chosen);
+            *vector = unpack_own(key_vector);
+            combine(&mut vector, &wide, |t, hash| below_q(t + Q - hash));
+            let mut chosen = Zeroizing::new(pack(&vector));
             // The swap puts r_0 first.
             <[u8; VECTOR]>::conditional_swap(&mut chosen, &mut other, Choice::from(choice));
-            [rho, &chosen, &other].into_iter().for_each(|part| message.extend_from_slice(part));
+            [rho, &*chosen, &*other].into_iter().for_each(|part| message.extend_from_slice(part));
         }
         let choices = Zeroizing::new(choices.to_vec());
         (Receiver { oracle, choices, keys, message: message.clone() }, message)
@@ -205,8 +205,9 @@ impl Receiver {
         let string = |(i, (key, (message, ciphertexts))): (usize, (&DecapsulationKey, (&_, &[u8; _])))| {
             let choice = bit(&self.choices, i);
             let [zero, one] = ciphertexts.as_chunks::<CIPHERTEXT>().0 else { unreachable!("two halves") };
-            let chosen = <[u8; CIPHERTEXT]>::conditional_select(zero, one, Choice::from(choice));
-            let shared = Zeroizing::new(mlkem768::decapsulate(&key.0, &chosen.into()));
+            let chosen =
+                Zeroizing::new(<[u8; CIPHERTEXT]>::conditional_select(zero, one, Choice::from(choice)));
+            let shared = Zeroizing::new(mlkem768::decapsulate(&key.0, &(*chosen).into()));
             to_string(&self.oracle, i, choice, message, ciphertexts, &shared)
         };
         Ok(self.keys.iter().zip(messages.iter().zip(answers)).enumerate().map(string).collect())

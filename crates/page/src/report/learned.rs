@@ -111,7 +111,7 @@ fn security(report: &Value) -> [&'static str; 2] {
             "A helper that works with one party can find out keys of the other.",
         ],
         ("malicious", _) => [
-            "Neither side learns more than is listed here, even if the other one cheats: a lie in a message ends the run, \
+            "Apart from the limits below, neither side learns more than is listed here, even if the other one cheats: a lie in a message ends the run, \
              except with negligible probability (malicious security).",
             "Each side still chooses the keys that it brings, and so may ask about keys that it only guesses.",
         ],

@@ -296,7 +296,7 @@ fn a_receipt_says_who_signed_and_how_it_is_checked() {
     let words = words(&with(&json!({"receipt": {"version": 1, "statement": statement, "signatures": {}}})));
     for said in [
         "the receiver AAAA BBBB and the sender CCCC DDDD have signed",
-        "The page has not checked it: vesica verify",
+        "This page has not checked the signatures. vesica verify",
     ] {
         assert!(words.contains(said), "{said}: {words}");
     }

@@ -152,8 +152,7 @@ fn compare(
     let shape = Shape { sizes: played, parameters, learns, matches: 0, kept_base_ots: false };
     let needed = protocol.kept_base_ots(&shape);
     let base_ots = BaseOts::agree(mine.base_ots(), theirs.base_ots(), (parameters.level, needed));
-    let signing = None;
-    let agreed = Agreed {
+    let mut agreed = Agreed {
         protocol,
         parameters,
         reason,
@@ -165,13 +164,14 @@ fn compare(
         repeats,
         role,
         sid,
-        signing,
+        signing: None,
     };
-    let signing = signer.zip(partner).zip(told).map(|((signer, partner), told)| {
+    if let Some(((signer, partner), told)) = signer.zip(partner).zip(told) {
         let me = (signer.identity, Told::at(signer.started));
-        Signing::of(&agreed, mine.in_common(&theirs), me, (&partner, told))
-    });
-    Ok(Agreed { signing: signing.map(Arc::new), ..agreed })
+        let signing = Signing::of(&agreed, mine.in_common(&theirs), me, (&partner, told))?;
+        agreed.signing = Some(Arc::new(signing));
+    }
+    Ok(agreed)
 }
 
 /// Both sides with the parts that they want.

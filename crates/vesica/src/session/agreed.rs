@@ -10,8 +10,7 @@ use vesica_net::Connection;
 use vesica_ot::base::cache::BaseOtCache;
 use vesica_protocols::registry::{Entry, Shape};
 use vesica_protocols::{
-    self as protocols, Attached, Ctx, KeyAgreement, Learns, MaskWidth, Parameters, Pending, Progress, Role,
-    Run, Sizes,
+    self as protocols, Attached, Ctx, Learns, MaskWidth, Parameters, Pending, Progress, Role, Run, Sizes,
 };
 
 use crate::session::error::{SessionError, partner_gone};
@@ -137,16 +136,14 @@ impl Agreed {
 
     /// The parameters that both sides have to have alike.
     pub(crate) fn stated_parameters(&self) -> Vec<(&'static str, Scalar)> {
-        let Parameters { level, sigma, variant, base_ots, paper, audit_max, .. } = self.parameters;
+        let Parameters { level, sigma, variant, paper, audit_max, .. } = self.parameters;
         let number = |number: u32| Scalar::Number(number.into());
         let mask_bits = MaskWidth::for_run(self.played(), &self.parameters).ok();
-        let other_base_ots = base_ots != KeyAgreement::default();
         let all = [
             ("mask_bits", mask_bits.map(|width| number(width.bits()))),
             ("level", Some(number(level))),
             ("sigma", sigma.map(number)),
             ("variant", variant.map(|variant| Scalar::Name(variant.name.to_owned()))),
-            ("base_ots", other_base_ots.then(|| Scalar::Name(base_ots.name().to_owned()))),
             ("paper_parameters", paper.then_some(Scalar::Flag(true))),
             ("audit_max", audit_max.map(Scalar::Number)),
         ];

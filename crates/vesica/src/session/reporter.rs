@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use vesica_channel::{CancelToken, Digests, Meter, Traffic};
 use vesica_net::{Connection, NetEvent, PublicKey};
-use vesica_protocols::{DEFAULT_LEVEL, Participant, Phase, Progress, Role};
+use vesica_protocols::{DEFAULT_LEVEL, KeyAgreement, Participant, Phase, Progress, Role};
 use vesica_table::{Output, RowSet, RuleReport, Table, TableReport, shown_path};
 use vesica_text::{Audience, Text, text};
 
@@ -435,6 +435,9 @@ impl<'a> Reporter<'a> {
         if agreed.parts != Parts::ONE {
             let (parts, keys) = (agreed.parts.count(), agreed.played().of(agreed.role()));
             self.notice(format!("parts: {parts}, each padded to {keys} of our keys"));
+        }
+        if agreed.parameters.base_ots == KeyAgreement::MlKem {
+            self.notice("base OTs: from ML-KEM-768");
         }
         self.notice(match (entry.needs_allow_insecure(), security) {
             (true, _) => {

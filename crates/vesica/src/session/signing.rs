@@ -96,13 +96,13 @@ impl Told {
 }
 
 impl Signing {
-    /// What will be signed of an agreed run.
+    /// What will be signed of an agreed run. Refused if no receipt could hold it.
     pub(crate) fn of(
         agreed: &Agreed,
         terms: BTreeMap<String, String>,
         (identity, mine): (&Identity, Told),
         (partner, theirs): (&PublicKey, Told),
-    ) -> Self {
+    ) -> Result<Self, SessionError> {
         let (role, sizes) = (agreed.role(), agreed.sizes);
         let size = |role| Some(sizes.of(role) as u64);
         let mine = mine.party(identity.public_key(), size(role));
@@ -128,7 +128,8 @@ impl Signing {
             set: None,
             wire: vesica_net::VERSION,
         };
-        Signing { identity: identity.clone(), partner: *partner, role, statement }
+        statement.check().map_err(|error| SessionError::Unsigned(error.to_string()))?;
+        Ok(Signing { identity: identity.clone(), partner: *partner, role, statement })
     }
 
     /// What will be signed of a look-up in a kept set, over this connection.
@@ -168,7 +169,7 @@ impl Signing {
         Signing { identity: identity.clone(), partner: *partner, role, statement }
     }
 
-    /// The same, of a look-up of so many keys.
+    /// With the number of keys that the look-up asked for.
     pub(crate) fn asked(mut self, keys: u64) -> Self {
         self.statement.receiver.items = Some(keys);
         self

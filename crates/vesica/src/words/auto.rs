@@ -2,7 +2,7 @@
 
 use std::ops::RangeFrom;
 
-use vesica_protocols::{Learns, Parameters, ResultKind, ResultName, Sizes, Unsupported};
+use vesica_protocols::{KeyAgreement, Learns, Parameters, ResultKind, ResultName, Sizes, Unsupported};
 use vesica_text::{Text, text};
 
 use crate::words::registry::{self, Entry, Security};
@@ -147,6 +147,9 @@ pub(crate) fn auto_table() -> String {
 /// The reason where `dh` would be cheaper: security is never lowered for speed.
 const ONLY_ONE: &str = "the fastest protocol that holds if a side cheats";
 
+/// The reason where base OTs are made from ML-KEM, which no protocol without base OTs has.
+const OF_BASE_OTS: &str = "what auto takes with base OTs from ML-KEM";
+
 /// The reason where the result is not rows.
 const OF_RESULT: &str = "the protocol that gives this result";
 
@@ -167,7 +170,11 @@ pub fn choose(
             let meant = |rule: &&Rule| larger.is_none_or(|larger| rule.larger.contains(&larger));
             let fits = |rule: &Rule| {
                 let entry = registry::find(rule.protocol).filter(|entry| !entry.needs_allow_insecure())?;
-                let reason = if wanted.result == ResultKind::Rows { rule.reason } else { OF_RESULT };
+                let reason = match (wanted.result, wanted.base_ots) {
+                    (ResultKind::Rows, KeyAgreement::DiffieHellman) => rule.reason,
+                    (ResultKind::Rows, KeyAgreement::MlKem) => OF_BASE_OTS,
+                    _ => OF_RESULT,
+                };
                 Some(Choice { reason, ..permit(entry, wanted).ok()? })
             };
             AUTO.iter().filter(meant).find_map(fits).ok_or_else(|| nothing(wanted))
@@ -177,6 +184,15 @@ pub fn choose(
 
 /// Why `auto` takes nothing.
 fn nothing(wanted: Wanted<'_>) -> PlanError {
+    let usual = Wanted { base_ots: KeyAgreement::default(), ..wanted };
+    let only_base_ots = |rule: &Rule| {
+        let entry = registry::find(rule.protocol).filter(|entry| entry.supports.base_ots)?;
+        permit(entry, usual).ok()?;
+        permit(entry, wanted).err()
+    };
+    if let Some(error) = AUTO.iter().find_map(only_base_ots) {
+        return error;
+    }
     let semi_honest = Wanted { security: Security::SemiHonest, ..wanted };
     let fits =
         |rule: &Rule| registry::find(rule.protocol).is_some_and(|entry| permit(entry, semi_honest).is_ok());

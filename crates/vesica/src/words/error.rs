@@ -239,6 +239,11 @@ impl Error {
         format!("{message}\n  where: {side}, phase {}\n  what to do: {remedy}", self.phase.name())
     }
 
+    /// The whole error in words, of a command that meets nobody: without a side and a phase.
+    pub fn render_alone(&self, voice: Voice) -> String {
+        format!("{}\n  what to do: {}", self.message.render(voice), self.remedy.render(voice))
+    }
+
     /// This error with its texts as that place writes them.
     #[must_use]
     pub fn told_in(&self, voice: Voice) -> Self {

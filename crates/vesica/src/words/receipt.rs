@@ -31,13 +31,14 @@
 //! The statement has only what both sides must have alike for a run to work at all, and what each has told of itself. Texts
 //! that may change from one version of the program to the next are not in it.
 
-mod told;
+mod in_words;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::error::Category;
 use vesica_net::PublicKey;
 use vesica_net::identity::{signature_from_text, signature_to_text};
 use vesica_protocols::Role;
@@ -170,17 +171,20 @@ pub struct Signatures {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiptError {
-    /// No JSON, or other JSON.
+    /// Not JSON.
+    #[error("it is no receipt: it is not JSON")]
+    NotJson,
+    /// Other JSON.
     #[error("it is no receipt of this form: {0}")]
     Form(String),
     /// Not the report of a run.
     #[error("it is no report of a run: {0}")]
     NoReport(String),
     /// A report, or a page made from one, without a receipt.
-    #[error("there is no receipt in it")]
+    #[error("it holds no receipt: the run was not confirmed, or nobody asked for its receipt")]
     None,
     /// The version of another program.
-    #[error("it is a receipt of form {0}, and this program knows form {VERSION}")]
+    #[error("it is a receipt of version {0}, and this program knows version {VERSION}")]
     Version(u32),
     /// A text or a number that no run has.
     #[error("`{0}` of the statement is not as a run has it")]
@@ -202,7 +206,7 @@ pub enum ReceiptError {
 }
 
 /// What tells of a run in its report, as far as a receipt has it too.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct ReportedRun {
     role: String,
     session: Option<String>,
@@ -210,6 +214,26 @@ pub struct ReportedRun {
     keys: Option<ReportedKeys>,
     transcript: Option<ReportedTranscript>,
     started: String,
+    #[serde(default)]
+    confirmed: bool,
+    #[serde(default)]
+    terms: BTreeMap<String, String>,
+    #[serde(default)]
+    parameters: BTreeMap<String, serde_json::Value>,
+    learns: Option<String>,
+    result: Option<ReportedResult>,
+    sizes: Option<ReportedSizes>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct ReportedResult {
+    kind: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+struct ReportedSizes {
+    shown_items: Option<u64>,
+    peer_items: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -240,7 +264,7 @@ impl Statement {
         }
     }
 
-    /// The same side, to be completed.
+    /// The side of that role, to be completed.
     pub(crate) fn party_mut(&mut self, role: Role) -> &mut Party {
         match role {
             Role::Receiver => &mut self.receiver,
@@ -249,7 +273,7 @@ impl Statement {
     }
 
     /// Refuses what no run states: texts that would do something to a screen, numbers that RFC 8785 rounds.
-    fn check(&self) -> Result<(), ReceiptError> {
+    pub(crate) fn check(&self) -> Result<(), ReceiptError> {
         let shown =
             |text: &str| text.len() <= LONGEST_TEXT && text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
         let Statement { session, protocol, parameters, terms, result, learns, receiver, sender, set, .. } =
@@ -289,21 +313,24 @@ impl Receipt {
     }
 
     /// The receipt in the bytes of a file: of a receipt, of a report that holds one, or of a page that was made from such a
-    /// report. Nothing has been checked but its form.
+    /// report; and the run that the report around it tells of. Nothing has been checked but its form.
     ///
     /// # Errors
     /// If there is none, or it has another form.
-    pub fn find(bytes: &[u8]) -> Result<Self, ReceiptError> {
+    pub fn find(bytes: &[u8]) -> Result<(Self, Option<ReportedRun>), ReceiptError> {
         let text = json_of(bytes)?;
-        let form = |error: serde_json::Error| ReceiptError::Form(error.to_string());
+        let form = |error: serde_json::Error| match error.classify() {
+            Category::Syntax | Category::Eof => ReceiptError::NotJson,
+            Category::Data | Category::Io => ReceiptError::Form(error.to_string()),
+        };
         let probe: Probe = serde_json::from_str(text).map_err(form)?;
-        let receipt = match probe.statement {
+        let (receipt, report) = match probe.statement {
             Some(_) => match probe.version {
-                Some(VERSION) => serde_json::from_str::<Receipt>(text).map_err(form)?,
+                Some(VERSION) => (serde_json::from_str::<Receipt>(text).map_err(form)?, None),
                 version => return Err(ReceiptError::Version(version.unwrap_or(0))),
             },
             None => match serde_json::from_str::<Holder>(text).map_err(form)?.receipt {
-                Some(receipt) => receipt,
+                Some(receipt) => (receipt, Some(ReportedRun::find(bytes)?)),
                 None => return Err(ReceiptError::None),
             },
         };
@@ -311,7 +338,7 @@ impl Receipt {
             return Err(ReceiptError::Version(receipt.version));
         }
         receipt.statement.check()?;
-        Ok(receipt)
+        Ok((receipt, report))
     }
 
     /// The key of that side, as the statement names it.
@@ -363,7 +390,7 @@ impl Receipt {
     /// # Errors
     /// What differs.
     pub fn is_of(&self, report: &ReportedRun) -> Result<(), ReceiptError> {
-        let ReportedRun { role, session, protocol, keys, transcript, started, .. } = report;
+        let ReportedRun { role, session, protocol, keys, transcript, started, terms, .. } = report;
         let other = |what| Err(ReceiptError::OtherRun(what));
         let [mine, theirs] = match role.as_str() {
             "receiver" => [Role::Receiver, Role::Sender],
@@ -387,7 +414,28 @@ impl Receipt {
         if *started != mine.started {
             return other("the time");
         }
-        Ok(())
+        if *terms != self.statement.terms {
+            return other("the terms");
+        }
+        if self.statement.set.is_some() {
+            return Ok(());
+        }
+        // What the report of a look-up has elsewhere.
+        let ReportedRun { parameters, learns, result, sizes, confirmed, .. } = report;
+        let states = |(name, value): (&String, &Scalar)| parameters.get(name) == Some(&value.clone().into());
+        if !self.statement.parameters.iter().all(states) {
+            return other("a parameter");
+        }
+        if learns.as_ref() != Some(&self.statement.learns)
+            || result.as_ref().is_none_or(|result| result.kind != self.statement.result)
+        {
+            return other("the result, or who learns it,");
+        }
+        if sizes.as_ref().is_none_or(|told| told.shown_items != mine.items || told.peer_items != theirs.items)
+        {
+            return other("a size");
+        }
+        if *confirmed { Ok(()) } else { other("whether the run was confirmed") }
     }
 
     /// The receipt as it stands in a file: in the canonical form of RFC 8785, on one line.
@@ -430,7 +478,7 @@ fn json_of(bytes: &[u8]) -> Result<&str, ReceiptError> {
     if bytes.len() as u64 > MOST_BYTES {
         return Err(ReceiptError::Form(format!("it has more than {MOST_BYTES} bytes")));
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| ReceiptError::Form(error.to_string()))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| ReceiptError::NotJson)?;
     if !text.trim_start().starts_with('<') {
         return Ok(text);
     }

@@ -222,8 +222,19 @@ pub struct SumReport {
 impl ResultReport {
     /// Of a run whose result is not known yet.
     pub(crate) fn of(entry: &Entry, parameters: &Parameters, learns: Learns, several_keys: bool) -> Self {
-        let [receiver_learns, sender_learns] = learnt(entry, parameters, learns, several_keys);
         let kind = parameters.result.name().name();
+        let disclosed = Disclosed {
+            result: kind,
+            least: if let ResultKind::AtLeast(least) = parameters.result { least } else { 0 },
+            both: learns == Learns::Both,
+            noisy: parameters.noise.is_some(),
+            min_matches: parameters.min_matches,
+            audit_max: parameters.audit_max,
+            several_keys,
+            leakage: leakage(entry),
+        };
+        let with_size = |learned| [vec![OTHER_SIZE.to_owned()], learned].concat();
+        let [receiver_learns, sender_learns] = disclosed.by_sides().map(with_size);
         let (count, at_least, sums, undecodable_rows) = (None, None, None, None);
         ResultReport { kind, receiver_learns, sender_learns, count, at_least, sums, undecodable_rows }
     }
@@ -244,45 +255,70 @@ impl ResultReport {
     }
 }
 
-/// What the receiver and the sender learn by a run. With several keys a row, it shows more of them than the output does.
-fn learnt(entry: &Entry, parameters: &Parameters, learns: Learns, several_keys: bool) -> [Vec<String>; 2] {
-    let noisy = parameters.noise.is_some();
-    let which = match several_keys {
-        false => "which of its own rows match".to_owned(),
-        true => "which of its own rows match, by each rule and not only by the first that hits".to_owned(),
-    };
-    let result = match parameters.result {
-        ResultKind::Rows => which.clone(),
-        ResultKind::Payload { .. } => {
-            format!("{which}, and the agreed columns of the sender's rows that match them")
-        }
-        ResultKind::Count if noisy => "how many keys match, with noise".to_owned(),
-        ResultKind::Count => "how many keys match".to_owned(),
-        ResultKind::AtLeast(least) if noisy => {
-            format!("whether at least {least} keys match, by a count with noise")
-        }
-        ResultKind::AtLeast(least) => format!("whether at least {least} keys match"),
-        ResultKind::Sums { .. } => "the sums of the agreed columns over the keys that match".to_owned(),
-    };
-    let mut both = vec!["the size of the partner's set, padding included".to_owned()];
-    if parameters.min_matches > 0 {
+/// What each side learns of the other, whatever the result is.
+pub(crate) const OTHER_SIZE: &str = "the size of the other set, padding included";
+
+/// What decides what each side learns: of a run, or of the terms that a receipt states.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Disclosed<'a> {
+    /// `rows`, `payload`, `count`, `at-least` or `sum`.
+    pub result: &'a str,
+    /// What `at-least` asks for.
+    pub least: u64,
+    /// Whether the sender learns the result too.
+    pub both: bool,
+    /// Whether a count has noise.
+    pub noisy: bool,
+    /// The matches below which nothing else is shown, or 0.
+    pub min_matches: u64,
+    /// The matches above which nothing else is shown.
+    pub audit_max: Option<u64>,
+    /// Whether a row has several keys, so that the receiver learns more than the output shows.
+    pub several_keys: bool,
+    /// What the protocol shows besides.
+    pub leakage: Option<&'a str>,
+}
+
+/// What a protocol shows besides the result and the sizes, if it is one of those that need `--allow-insecure`.
+pub(crate) fn leakage(entry: &Entry) -> Option<&str> {
+    entry.needs_allow_insecure().then_some(entry.leakage)
+}
+
+impl Disclosed<'_> {
+    /// What the receiver and the sender learn by the result, and not what sizes tell them.
+    pub(crate) fn by_sides(self) -> [Vec<String>; 2] {
+        let Disclosed { result, least, both, noisy, min_matches, audit_max, several_keys, leakage } = self;
+        let which = match several_keys {
+            false => "which of its own rows match".to_owned(),
+            true => {
+                "which of its own rows match, by each rule and not only by the first that hits".to_owned()
+            }
+        };
         let judged = if noisy { ", by a count with noise" } else { "" };
-        both.push(format!("whether at least {} keys match{judged}", parameters.min_matches));
+        let receivers = match result {
+            "rows" => which.clone(),
+            "payload" => format!("{which}, and the agreed columns of the sender's rows that match them"),
+            "count" if noisy => "how many keys match, with noise".to_owned(),
+            "count" => "how many keys match".to_owned(),
+            "at-least" => format!("whether at least {least} keys match{judged}"),
+            "sum" => "the sums of the agreed columns over the keys that match".to_owned(),
+            // Of a later program's receipt.
+            other => other.to_owned(),
+        };
+        let senders = match result {
+            "at-least" => Some(receivers.clone()),
+            _ if !both => None,
+            "payload" => Some(which),
+            _ => Some(receivers.clone()),
+        };
+        let limits = [
+            (min_matches > 0).then(|| format!("whether at least {min_matches} keys match{judged}")),
+            audit_max.map(|most| format!("whether more than {most} keys match")),
+            leakage.map(str::to_owned),
+        ];
+        let with = |result| limits.iter().flatten().cloned().chain(result).collect();
+        [with(Some(receivers)), with(senders)]
     }
-    if let Some(most) = parameters.audit_max {
-        both.push(format!("whether more than {most} keys match"));
-    }
-    if entry.needs_allow_insecure() {
-        both.push(entry.leakage.to_owned());
-    }
-    let sender = match parameters.result {
-        ResultKind::AtLeast(_) => Some(result.clone()),
-        _ if learns == Learns::Receiver => None,
-        ResultKind::Payload { .. } => Some(which),
-        _ => Some(result.clone()),
-    };
-    let with = |result: Option<String>| both.iter().cloned().chain(result).collect();
-    [with(Some(result)), with(sender)]
 }
 
 #[cfg(test)]
@@ -357,9 +393,11 @@ mod tests {
     fn each_side_is_told_what_both_learn() {
         let entry = registry::find("vole").unwrap();
         let all = |result, min_matches, learns| {
-            learnt(entry, &Parameters { result, min_matches, ..Parameters::default() }, learns, false)
+            let parameters = Parameters { result, min_matches, ..Parameters::default() };
+            let report = ResultReport::of(entry, &parameters, learns, false);
+            [report.receiver_learns, report.sender_learns]
         };
-        let size = "the size of the partner's set, padding included";
+        let size = OTHER_SIZE;
         let [receiver, sender] = all(ResultKind::Rows, 0, Learns::Receiver);
         assert_eq!(receiver, [size, "which of its own rows match"]);
         assert_eq!(sender, [size]);

@@ -11,8 +11,9 @@ use super::*;
 use crate::job::{Destination, Job, Partner, TableArgs};
 use crate::session::{self, Agreed};
 use crate::words::receipt::SIGNED;
-use crate::words::settings::Settings;
+use crate::words::settings::{Choice, Settings};
 use crate::words::terms::Terms;
+use vesica_protocols::registry::Security;
 
 /// A receiver and a sender, connected by TLS.
 fn connected([receiver, sender]: &[Identity; 2]) -> [Connection; 2] {
@@ -73,6 +74,30 @@ fn with(agreed: Agreed, change: impl FnOnce(&mut Signing)) -> Agreed {
         Signing { identity: identity.clone(), partner: *partner, role: *role, statement: statement.clone() };
     change(&mut signing);
     Agreed { signing: Some(Arc::new(signing)), ..agreed }
+}
+
+#[test]
+fn what_no_receipt_can_hold_is_not_agreed_on() {
+    let settings = Settings {
+        protocol: Choice::Named("bwa".into()),
+        sigma: Some(10),
+        security: Security::SemiHonest,
+        audit_max: Some((1 << 53) + 1),
+        ..Settings::default()
+    };
+    let identities = two();
+    let [mut here, mut there] = connected(&identities);
+    let agree = |role, identity, channel: &mut Connection| {
+        let terms = Terms::new(role, &settings, &["int".to_owned()]);
+        session::agree(channel, &terms, settings.wanted(), 5, Some(identity)).map(drop)
+    };
+    let both = thread::scope(|scope| {
+        let sender = scope.spawn(|| agree(Role::Sender, &identities[1], &mut there));
+        [agree(Role::Receiver, &identities[0], &mut here), sender.join().unwrap()]
+    });
+    for refused in both {
+        assert!(matches!(refused, Err(SessionError::Unsigned(_))), "{refused:?}");
+    }
 }
 
 #[test]

@@ -391,7 +391,8 @@ pub static OPTIONS: &[RunOption] = &[
         ),
         reads: Reads::Number("N"),
         usual: None,
-        set: |settings, text| put(&mut settings.audit_max, count(text).map(Some)),
+        // What a receipt can state.
+        set: |settings, text| put(&mut settings.audit_max, between(text, 0, 1 << 53).map(Some)),
         help: "Reveal the result only if at most N keys match; otherwise both sides learn only that more do",
     },
     RunOption {

@@ -69,7 +69,7 @@ fn two() -> [Identity; 2] {
 }
 
 fn checked(bytes: &[u8]) -> Result<Receipt, ReceiptError> {
-    let receipt = Receipt::find(bytes)?;
+    let (receipt, _) = Receipt::find(bytes)?;
     receipt.verify()?;
     Ok(receipt)
 }
@@ -211,30 +211,29 @@ fn what_no_run_writes_is_refused() {
     assert_eq!(refused(&line.replace("\"rows\"", "\"\\u001b[2J\"")), ReceiptError::Field("result"));
     assert_eq!(refused(&line.replace("\"0.1.0\"", "\"0.1.0é\"")), ReceiptError::Field("version"));
     // No JSON, too deep, too long, no text.
-    for other in [
-        "",
-        "{",
-        "[]",
-        "null",
-        "7",
-        &"[".repeat(1 << 20),
-        &format!("{{\"statement\":{}", "[".repeat(1 << 20)),
-    ] {
-        assert!(matches!(refused(other), ReceiptError::Form(_)), "{}", &other[..other.len().min(9)]);
+    for other in ["", "{", &"[".repeat(1 << 20), &format!("{{\"statement\":{}", "[".repeat(1 << 20))] {
+        assert_eq!(refused(other), ReceiptError::NotJson, "{}", &other[..other.len().min(9)]);
+    }
+    for other in ["[]", "null", "7"] {
+        assert!(matches!(refused(other), ReceiptError::Form(_)), "{other}");
     }
     assert!(matches!(refused(&" ".repeat(MOST_BYTES as usize + 1)), ReceiptError::Form(_)));
-    assert!(matches!(checked(&[0xff; 9]), Err(ReceiptError::Form(_))));
+    assert_eq!(checked(&[0xff; 9]), Err(ReceiptError::NotJson));
 }
 
 #[test]
 fn the_report_of_another_run_is_told_from_its_own() {
     let [one, other] = &two();
-    let receipt = signed(statement([one, other]), [one, other]);
-    let Statement { receiver, sender, session, protocol, .. } = &receipt.statement;
+    let mut receipt = signed(Statement { set: None, ..statement([one, other]) }, [one, other]);
+    let Statement { receiver, sender, session, protocol, terms, .. } = &mut receipt.statement;
+    receiver.items = Some(77);
     let report = json!({
         "role": "sender", "session": session, "protocol": protocol, "started": &sender.started,
         "keys": {"mine": &sender.key, "partner": &receiver.key},
         "transcript": {"sent": &sender.sent, "received": &receiver.sent},
+        "terms": terms, "learns": "receiver", "result": {"kind": "rows"}, "confirmed": true,
+        "parameters": {"level": 128, "paper_parameters": true, "variant": "x", "max_tested_keys": 9},
+        "sizes": {"rows": 5, "shown_items": 1000, "peer_items": 77},
     });
     let is_of = |report: &Value| receipt.is_of(&ReportedRun::find(report.to_string().as_bytes()).unwrap());
     assert_eq!(is_of(&report), Ok(()));
@@ -243,10 +242,26 @@ fn the_report_of_another_run_is_told_from_its_own() {
         ("protocol", "the protocol"),
         ("keys", "the keys of the two sides"),
         ("transcript", "the transcript"),
+        ("learns", "the result, or who learns it,"),
+        ("result", "the result, or who learns it,"),
+        ("sizes", "a size"),
     ] {
         let mut without = report.clone();
         without[field] = Value::Null;
         assert_eq!(is_of(&without), Err(ReceiptError::OtherRun(what)));
+    }
+    for (place, value, what) in [
+        ("/terms/security", json!("semi-honest"), "the terms"),
+        ("/parameters/level", json!(129), "a parameter"),
+        ("/learns", json!("both"), "the result, or who learns it,"),
+        ("/result/kind", json!("count"), "the result, or who learns it,"),
+        ("/sizes/shown_items", json!(77), "a size"),
+        ("/sizes/peer_items", json!(1000), "a size"),
+        ("/confirmed", json!(false), "whether the run was confirmed"),
+    ] {
+        let mut changed = report.clone();
+        *changed.pointer_mut(place).unwrap() = value;
+        assert_eq!(is_of(&changed), Err(ReceiptError::OtherRun(what)), "{place}");
     }
     let mut changed = report.clone();
     changed["role"] = "receiver".into();
@@ -262,7 +277,8 @@ fn the_report_of_another_run_is_told_from_its_own() {
 fn its_words_tell_who_learnt_what() {
     let [one, other] = &two();
     let mut receipt = signed(statement([one, other]), [one, other]);
-    let words = receipt.in_words(true);
+    let keys = [one, other].map(|identity| *identity.public_key());
+    let words = receipt.in_words(&keys);
     for said in
         ["security malicious", "which of its own rows match", "at epoch 3", "keys are those that were"]
     {
@@ -270,5 +286,46 @@ fn its_words_tell_who_learnt_what() {
     }
     assert_eq!(words.matches("which of its own rows match").count(), 1, "a sender learns no rows");
     receipt.statement.learns = "both".into();
-    assert_eq!(receipt.in_words(false).matches("which of its own rows match").count(), 2);
+    assert_eq!(receipt.in_words(&[]).matches("which of its own rows match").count(), 2);
+}
+
+#[test]
+fn its_words_say_which_key_was_expected() {
+    let [one, other] = &two();
+    let receipt = signed(statement([one, other]), [one, other]);
+    let [receiver, sender] = [one, other].map(|identity| *identity.public_key());
+    for (expected, said) in [
+        (&[][..], "Whose keys these are, it does not say"),
+        (&[receiver], "The receiver has an expected key. No key was named for the sender"),
+        (&[sender], "The sender has an expected key. No key was named for the receiver"),
+        (&[receiver, sender], "Both keys are those that were expected"),
+    ] {
+        let words = receipt.in_words(expected);
+        assert!(words.contains(said), "{said}\n{words}");
+        assert_eq!(words.contains("those that were expected"), expected.len() == 2, "{words}");
+    }
+}
+
+#[test]
+fn its_words_tell_of_limits_noise_and_several_rules() {
+    let [one, other] = &two();
+    let mut statement = Statement { set: None, result: "count".into(), ..statement([one, other]) };
+    for (term, value) in
+        [("min-matches", "5"), ("audit-max", "none"), ("noise", "2"), ("key rules", "email + phone")]
+    {
+        statement.terms.insert(term.into(), value.into());
+    }
+    let words = signed(statement.clone(), [one, other]).in_words(&[]);
+    let learned: Vec<&str> =
+        words.lines().filter(|line| line.contains("was to learn")).map(str::trim).collect();
+    let both = "was to learn the size of the other set, padding included; whether at least 5 keys match, by a count \
+                with noise";
+    assert_eq!(learned, [&*format!("{both}; how many keys match, with noise"), both]);
+    assert!(words.contains("kept the result back"), "{words}");
+    statement.terms.insert("audit-max".into(), "9".into());
+    (statement.result, statement.protocol) = ("rows".into(), "naive-hash".into());
+    let words = signed(statement, [one, other]).in_words(&[]);
+    for said in ["by each rule", "whether more than 9 keys match"] {
+        assert!(words.contains(said), "{said}\n{words}");
+    }
 }
