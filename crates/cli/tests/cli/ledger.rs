@@ -126,9 +126,16 @@ fn noise_adds_up_over_runs() {
     run("0.4", "1").expect(0, &[]);
     run("0.6", "1").expect(0, &[]);
     run("0.001", "1").expect(77, &["would be 1.001", "--max-epsilon 1`"]);
-    count(&scene, &["--max-epsilon", "2"]).1.expect(77, &["this one has none"]);
+    count(&scene, &["--max-epsilon", "2"]).1.expect(77, &["an exact number, or rows"]);
     let shown = scene.run(&["ledger", "runs"]).stdout;
     let shown = String::from_utf8(shown).unwrap();
+    // Rows tell more than a count: no limit allows them, and none holds after them.
+    let rows = |more: &[&str]| scene.pair(&with(&SENDER, &with(&LEDGER, more)), &RECEIVER).1;
+    rows(&["--max-epsilon", "9"]).expect(77, &["an exact number, or rows", "`--max-epsilon 9`"]);
+    rows(&[]).expect(0, &[]);
+    run("0.1", "9").expect(77, &["had rows, or counts without noise"]);
+    let shown = String::from_utf8(scene.run(&["ledger", "runs"]).stdout).unwrap();
+    assert!(shown.contains("epsilon of counts with noise: 1 (no limit); 1 more with rows"), "{shown}");
     assert!(shown.contains("epsilon of counts with noise: 1 (of 1)"), "{shown}");
 }
 

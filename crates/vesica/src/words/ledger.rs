@@ -172,12 +172,12 @@ impl RunLedger {
             let Some(mine) = runs.iter().find(|known| known.line == run) else {
                 return Err(ChainError::Broken { line: run, why: "is not what this run has written" }.into());
             };
-            if mine.agreement.as_ref() == Some(&agreement) {
+            if mine.agreements.contains(&agreement) {
                 return Ok(());
             }
             let others = runs.iter().filter(|other| other.line != run);
             let spent = account::spent(others, &mine.begin);
-            let checked = account::check_questions(spent, &mine.begin, peer_keys);
+            let checked = account::check_questions(spent, mine, peer_keys);
             checked.map_err(|over| Stop::Over(over, times(&runs)))?;
             chain.append(file, &self.path, Entry::Agreed(agreement))?;
             Ok(())
@@ -344,21 +344,21 @@ fn refused(path: &Path, over: &Over, times: &[(u64, String)]) -> Error {
         ),
         Over::Exact { most, earlier } if earlier.is_empty() => (
             text!(
-                "{}: `[max-epsilon {}]` bounds counts with noise, and this one has none",
+                "{}: `[max-epsilon {}]` bounds counts with noise: by this run {the partner} would learn an exact number, or rows",
                 ledger,
                 most.clone()
             ),
-            "{agree with the partner on} `[noise]`, or leave out `[max-epsilon]`",
+            "{agree with the partner on} a count with `[noise]`, or leave out `[max-epsilon]`",
         ),
         Over::Exact { most, earlier } => (
             text!(
-                "{}: earlier counts with this partner about nearly the same set had no noise, so no `[max-epsilon {}]` holds: \
-                 runs {}",
+                "{}: earlier runs with this partner about nearly the same set had rows, or counts without noise, so no \
+                 `[max-epsilon {}]` holds: runs {}",
                 ledger,
                 most.clone(),
                 named(earlier)
             ),
-            "leave out `[max-epsilon]`: `[max-counts]` bounds these runs and later ones",
+            "leave out `[max-epsilon]`: `[max-counts]` bounds counts, `[max-questions]` rows",
         ),
         Over::Epsilon { total, most, earlier } => (
             text!(

@@ -197,12 +197,64 @@ fn epsilon_adds_up_and_no_exact_count_is_among_them() {
     is_refused(noisy(51, 1000), "would be 1.001");
     noisy(50, 1000).unwrap();
     is_refused(noisy(1, 1000), "--max-epsilon 1`");
-    assert_eq!((&*scene.first().epsilon, scene.first().exact_counts), ("1", 0));
-    is_refused(begins(&scene.run(0), &counting(None, budgets(2000)), "ada"), "this one has none");
+    assert_eq!((&*scene.first().epsilon, scene.first().without_epsilon), ("1", 0));
+    is_refused(begins(&scene.run(0), &counting(None, budgets(2000)), "ada"), "an exact number, or rows");
     // Without a limit an exact one is allowed, and then no limit holds any more.
     begins(&scene.run(0), &counts(100), "ada").unwrap();
-    is_refused(noisy(1, 20_000), "had no noise");
-    assert_eq!((&*scene.first().epsilon, scene.first().exact_counts), ("1", 1));
+    is_refused(noisy(1, 20_000), "had rows, or counts without noise");
+    assert_eq!((&*scene.first().epsilon, scene.first().without_epsilon), ("1", 1));
+}
+
+#[test]
+fn no_epsilon_holds_for_rows() {
+    let scene = Scene::new();
+    let budgets = RunBudgets { max_epsilon: Noise::of_thousandths(1000), ..RunBudgets::default() };
+    let noisy = || begins(&scene.run(0), &counting(Some(500), budgets.clone()), "ada").map(drop);
+    let rows = |budgets| begins(&scene.run(0), &Settings { budgets, ..Settings::default() }, "ada").map(drop);
+    noisy().unwrap();
+    is_refused(rows(budgets.clone()), "an exact number, or rows");
+    // A partner that learns nothing is not bound by it.
+    let settings = &Settings { budgets: budgets.clone(), ..Settings::default() };
+    scene.run(0).begin(Role::Receiver, settings, "ada".to_owned(), None).unwrap();
+    rows(RunBudgets::default()).unwrap();
+    is_refused(noisy(), "had rows, or counts without noise");
+    assert_eq!((&*scene.first().epsilon, scene.first().without_epsilon), ("0.5", 1));
+}
+
+#[test]
+fn each_answer_of_a_run_by_post_counts() {
+    let scene = Scene::new();
+    let settings = |most, result| {
+        let budgets = RunBudgets { max_questions: Some(most), ..RunBudgets::default() };
+        Settings { budgets, result, ..Settings::default() }
+    };
+    let call = |settings: &Settings, partner: &str| {
+        let run = scene.run(0);
+        run.begin(Role::Sender, settings, partner.to_owned(), Some("post".to_owned())).unwrap();
+        run
+    };
+    let answers = |run: &RunLedger, name: &str, keys| run.agreed(name.to_owned(), "dh", keys);
+    let rows = &settings(1000, ResultOptions::default());
+    answers(&call(rows, "ada"), "one", 600).unwrap();
+    // The same query once more is no other answer; another one is, whatever its size.
+    answers(&call(rows, "ada"), "one", 600).unwrap();
+    is_refused(answers(&call(rows, "ada"), "two", 401), "has asked for 600 keys");
+    answers(&call(rows, "ada"), "two", 400).unwrap();
+    answers(&call(rows, "ada"), "one", 600).unwrap();
+    is_refused(answers(&call(rows, "ada"), "three", 1), "runs 1 (");
+    assert_eq!(scene.first().questions.spent, 1000);
+    assert_eq!(scene.first().runs[0].peer_keys, Some(1000));
+    // Another partner's run is another one, whatever it is known by.
+    answers(&call(rows, "bob"), "one", 1000).unwrap();
+    assert_eq!(scene.summary().partners.len(), 2);
+    // So does each number.
+    let noise = Noise::of_thousandths(300);
+    let count = ResultOptions { result: ResultChoice::Count, noise, ..ResultOptions::default() };
+    let count = &settings(1000, count);
+    answers(&call(count, "eve"), "one", 5).unwrap();
+    answers(&call(count, "eve"), "two", 5).unwrap();
+    let set = &scene.summary().partners[2].sets[0];
+    assert_eq!((set.counts.spent, &*set.epsilon), (2, "0.6"));
 }
 
 #[test]
