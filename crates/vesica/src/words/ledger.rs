@@ -1,7 +1,7 @@
 //! A ledger of runs: what was run with whom, about which set, and what all of it adds up to.
 //!
 //! ```text
-//! file      lines of JSON, each with its number, the BLAKE3 digest of the line before, and the time
+//! file      lines of JSON, each with its number, the BLAKE3 digest of the line before, the time, and its own digest
 //! ledger    the first line: the version, and the key of the sketches
 //! begin     a run, before this side's size leaves        agreed    before the first message of the protocol
 //! ended     how it ended                                 torn      what a crash had left of a line
@@ -14,8 +14,9 @@
 //! the budgets are compared with all lines and the new one is appended under one lock. So two runs cannot both have the
 //! last count.
 //!
-//! **What the chain shows.** That a line was changed, taken out or put in, unless all lines after it were made anew. It
-//! does not bind whoever can write the file: such a person can cut its end off, which shows only to somebody who has
+//! **What the chain shows.** That a line was changed, taken out or put in, unless its digest and all lines after it were
+//! made anew. It does not bind whoever can write the file and knows the format: such a person can make all lines anew
+//! from one on, or cut the end off, also so that it looks like what a crash leaves. That shows only to somebody who has
 //! noted the digest of a later line ([`read`] takes one).
 
 mod account;
