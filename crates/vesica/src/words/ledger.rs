@@ -23,6 +23,8 @@ mod account;
 mod chain;
 mod sketch;
 mod summary;
+#[cfg(feature = "testing")]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 

@@ -147,7 +147,7 @@ pub fn read(path: &Path, expect: Option<&str>) -> Result<Summary, Error> {
     Ok(summary(&chain, &runs))
 }
 
-fn summary(chain: &Chain, runs: &[NotedRun]) -> Summary {
+pub(super) fn summary(chain: &Chain, runs: &[NotedRun]) -> Summary {
     let mut torn: Vec<Torn> = Vec::new();
     for line in &chain.lines {
         if let Entry::Torn { bytes, .. } = line.entry {
