@@ -1,8 +1,9 @@
-//! Decoders of one message or one text: the codec, frames, hello, what parties and a relay say, terms, receipts, identities,
-//! public keys, key rules.
+//! Decoders of one message or one text: the codec, frames, hello, what parties and a relay say, terms, receipts, ledgers of
+//! runs, identities, public keys, key rules.
 
 use std::borrow::Cow;
 
+use vesica::ledger::testing::{chained, of_bytes};
 use vesica::receipt::{Receipt, ReportedRun};
 use vesica::settings::Settings;
 use vesica::terms::Terms;
@@ -33,6 +34,7 @@ pub(crate) fn targets() -> Vec<Target> {
         Target::new("relay-reply", read_replies, vec![vec![1, 1, 2, 0, 0, 0, 0], vec![3, 1], vec![4]], 20000),
         Target::new("terms", read_terms, terms(), 20000),
         Target::new("receipt", read_receipt, Vec::new(), 20000),
+        Target::new("ledger", read_ledger, Vec::new(), 20000),
         Target::new("identity", read_identity, vec![identity.as_bytes().to_vec()], 10000),
         Target::new("public-key", read_public_key, vec![key], 20000),
         Target::new(
@@ -178,6 +180,21 @@ fn read_receipt(input: &[u8]) {
     assert!(words.bytes().all(|byte| byte == b'\n' || (0x20..0x7f).contains(&byte)), "{words:?}");
     drop(receipt.verify());
     drop(report.map(|report| receipt.is_of(&report)));
+}
+
+/// As a ledger, and as what its lines say: a changed line no longer fits its digest. What is read does nothing to a terminal.
+fn read_ledger(input: &[u8]) {
+    for bytes in [input.to_vec(), chained(input)] {
+        let Some(summary) = of_bytes(&bytes) else { continue };
+        let sets = summary.partners.iter().flat_map(|partner| &partner.sets);
+        let words = format!("{summary:?}").replace("\\\\", "").replace("\\\"", "");
+        assert!(words.bytes().all(|byte| (0x20..0x7f).contains(&byte) && byte != b'\\'), "{words}");
+        for counts in sets.map(|set| set.counts) {
+            let most = counts.most.unwrap_or(u64::MAX);
+            assert_eq!(counts.left, Some(most.saturating_sub(counts.spent)));
+        }
+        assert!(bytes.len() as u64 > summary.lines && of_bytes(&bytes).is_some_and(|again| again == summary));
+    }
 }
 
 fn read_identity(input: &[u8]) {

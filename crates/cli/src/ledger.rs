@@ -34,7 +34,7 @@ fn text(file: &str, summary: &Summary) -> String {
     };
     line(format!("digest of the last line: {}", summary.last));
     for torn in &summary.torn {
-        line(format!("line {} was not whole: a crash had left {} bytes in its place", torn.line, torn.bytes));
+        line(format!("line {} was not whole: {} bytes were in its place, as a crash leaves them", torn.line, torn.bytes));
     }
     for partner in &summary.partners {
         line(format!("\npartner {}", partner.partner));
@@ -56,11 +56,11 @@ fn sums(set: &SetRuns) -> Vec<String> {
     };
     let mut sums = vec![of("counts, sums and thresholds that the partner learnt", set.counts)];
     sums.push(of("keys of the partner that it knows to match or not", set.questions));
-    if set.counts.spent > set.exact_counts || set.max_epsilon.is_some() {
+    if set.runs.iter().any(|run| run.noise.is_some()) || set.max_epsilon.is_some() {
         let limit = set.max_epsilon.as_ref().map_or("no limit".to_owned(), |most| format!("of {most}"));
-        let exact = match set.exact_counts {
+        let exact = match set.without_epsilon {
             0 => String::new(),
-            exact => format!("; {exact} more without noise, so no epsilon holds for all of them"),
+            runs => format!("; {runs} more with rows or without noise, so no epsilon holds for all of them"),
         };
         sums.push(format!("    epsilon of counts with noise: {} ({limit}){exact}", set.epsilon));
     }

@@ -62,13 +62,12 @@ fn a_run_is_written_down_and_its_lines_follow_one_another() {
     assert_eq!((&lines[1]["partner_learns"], &lines[1]["role"]), (&"rows".into(), &"sender".into()));
     assert_eq!((&lines[2]["session"], &lines[2]["protocol"]), (&report["session"], &report["protocol"]));
     assert_eq!((&lines[2]["peer_keys"], &lines[3]["outcome"]), (&100.into(), &"confirmed".into()));
-    let digests: Vec<String> =
-        scene.read("runs").lines().map(|line| blake3::hash(line.as_bytes()).to_string()).collect();
+    // The digest of a line is of what stands before it.
+    let digest = |line: &str| blake3::hash(line.rsplit_once(",\"digest\"").unwrap().0.as_bytes()).to_string();
+    let digests: Vec<String> = scene.read("runs").lines().map(digest).collect();
     for at in 1..lines.len() {
-        assert_eq!(
-            (&lines[at]["previous"], &lines[at]["line"]),
-            (&digests[at - 1].as_str().into(), &at.into())
-        );
+        let chained = (&lines[at]["previous"], &lines[at]["digest"], &lines[at]["line"]);
+        assert_eq!(chained, (&digests[at - 1].as_str().into(), &digests[at].as_str().into(), &at.into()));
     }
     assert_eq!(ledger(&scene)["last"], digests[3].as_str());
     let shown = scene.run(&["ledger", "runs", "--expect", &digests[1]]);
@@ -126,10 +125,17 @@ fn noise_adds_up_over_runs() {
     run("0.4", "1").expect(0, &[]);
     run("0.6", "1").expect(0, &[]);
     run("0.001", "1").expect(77, &["would be 1.001", "--max-epsilon 1`"]);
-    count(&scene, &["--max-epsilon", "2"]).1.expect(77, &["this one has none"]);
+    count(&scene, &["--max-epsilon", "2"]).1.expect(77, &["an exact number, or rows"]);
     let shown = scene.run(&["ledger", "runs"]).stdout;
     let shown = String::from_utf8(shown).unwrap();
     assert!(shown.contains("epsilon of counts with noise: 1 (of 1)"), "{shown}");
+    // Rows tell more than a count: no limit allows them, and none holds after them.
+    let rows = |more: &[&str]| scene.pair(&with(&SENDER, &with(&LEDGER, more)), &RECEIVER).1;
+    rows(&["--max-epsilon", "9"]).expect(77, &["an exact number, or rows", "`--max-epsilon 9`"]);
+    rows(&[]).expect(0, &[]);
+    run("0.1", "9").expect(77, &["had rows, or counts without noise"]);
+    let shown = String::from_utf8(scene.run(&["ledger", "runs"]).stdout).unwrap();
+    assert!(shown.contains("epsilon of counts with noise: 1 (no limit); 1 more with rows"), "{shown}");
 }
 
 #[test]
@@ -160,11 +166,13 @@ fn a_changed_or_foreign_ledger_ends_runs_before_the_partner_is_met() {
         scene.run(&["ledger", "runs"]).expect(code, &[word]);
         assert_eq!(scene.read("runs"), text);
     };
-    check(&good.replacen("\"count\"", "\"rows\"", 1), 65, "line 2 (counted from 0) does not follow");
+    check(&good.replacen("\"count\"", "\"rows\"", 1), 65, "line 1 (counted from 0) was changed");
+    check(&good.replacen("\"confirmed\"", "\"failed\"", 1), 65, "line 3 (counted from 0) was changed");
+    check(&format!("{good}garbage"), 65, "line 4 (counted from 0) was changed");
     check("id,email\n1,a\n", 64, "is not a ledger of runs");
     scene.write("runs", &good);
     let last = good.lines().last().unwrap();
-    let digest = blake3::hash(last.as_bytes()).to_string();
+    let digest = serde_json::from_str::<Value>(last).unwrap()["digest"].as_str().unwrap().to_owned();
     scene.write("runs", good.replace(&format!("{last}\n"), ""));
     scene.run(&["ledger", "runs", "--expect", &digest]).expect(65, &["no line of the ledger has the digest"]);
     scene.run(&["ledger", "none"]).expect(65, &["none: "]);
@@ -295,11 +303,14 @@ fn begun(scene: &Scene) -> usize {
 fn tear(scene: &Scene, rng: &mut StdRng) {
     let mut text = fs::read(scene.path("runs")).unwrap();
     let last = text[..text.len() - 1].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let line = text[last..text.len() - 1].to_vec();
+    let last: Value = serde_json::from_slice(&text[last..]).unwrap();
+    let (line, previous) = (last["line"].as_u64().unwrap() + 1, last["digest"].as_str().unwrap());
+    let rest = r#""time":"2026-11-29T08:00:00.000Z","kind":"begin","role":"#;
+    let line = format!(r#"{{"line":{line},"previous":"{previous}",{rest}"#).into_bytes();
     let length = rng.random_range(1..line.len());
     match rng.random_bool(0.5) {
         true => text.extend(&line[..length]),
-        false => text.resize(text.len() + length, 0),
+        false => text.resize(text.len() + 10 * length, 0),
     }
     fs::write(scene.path("runs"), text).unwrap();
 }

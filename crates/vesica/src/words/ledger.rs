@@ -1,7 +1,7 @@
 //! A ledger of runs: what was run with whom, about which set, and what all of it adds up to.
 //!
 //! ```text
-//! file      lines of JSON, each with its number, the BLAKE3 digest of the line before, and the time
+//! file      lines of JSON, each with its number, the BLAKE3 digest of the line before, the time, and its own digest
 //! ledger    the first line: the version, and the key of the sketches
 //! begin     a run, before this side's size leaves        agreed    before the first message of the protocol
 //! ended     how it ended                                 torn      what a crash had left of a line
@@ -14,14 +14,17 @@
 //! the budgets are compared with all lines and the new one is appended under one lock. So two runs cannot both have the
 //! last count.
 //!
-//! **What the chain shows.** That a line was changed, taken out or put in, unless all lines after it were made anew. It
-//! does not bind whoever can write the file: such a person can cut its end off, which shows only to somebody who has
+//! **What the chain shows.** That a line was changed, taken out or put in, unless its digest and all lines after it were
+//! made anew. It does not bind whoever can write the file and knows the format: such a person can make all lines anew
+//! from one on, or cut the end off, also so that it looks like what a crash leaves. That shows only to somebody who has
 //! noted the digest of a later line ([`read`] takes one).
 
 mod account;
 mod chain;
 mod sketch;
 mod summary;
+#[cfg(feature = "testing")]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 
@@ -172,12 +175,12 @@ impl RunLedger {
             let Some(mine) = runs.iter().find(|known| known.line == run) else {
                 return Err(ChainError::Broken { line: run, why: "is not what this run has written" }.into());
             };
-            if mine.agreement.as_ref() == Some(&agreement) {
+            if mine.agreements.contains(&agreement) {
                 return Ok(());
             }
             let others = runs.iter().filter(|other| other.line != run);
             let spent = account::spent(others, &mine.begin);
-            let checked = account::check_questions(spent, &mine.begin, peer_keys);
+            let checked = account::check_questions(spent, mine, peer_keys);
             checked.map_err(|over| Stop::Over(over, times(&runs)))?;
             chain.append(file, &self.path, Entry::Agreed(agreement))?;
             Ok(())
@@ -344,21 +347,21 @@ fn refused(path: &Path, over: &Over, times: &[(u64, String)]) -> Error {
         ),
         Over::Exact { most, earlier } if earlier.is_empty() => (
             text!(
-                "{}: `[max-epsilon {}]` bounds counts with noise, and this one has none",
+                "{}: `[max-epsilon {}]` bounds counts with noise: by this run {the partner} would learn an exact number, or rows",
                 ledger,
                 most.clone()
             ),
-            "{agree with the partner on} `[noise]`, or leave out `[max-epsilon]`",
+            "{agree with the partner on} a count with `[noise]`, or leave out `[max-epsilon]`",
         ),
         Over::Exact { most, earlier } => (
             text!(
-                "{}: earlier counts with this partner about nearly the same set had no noise, so no `[max-epsilon {}]` holds: \
-                 runs {}",
+                "{}: earlier runs with this partner about nearly the same set had rows, or counts without noise, so no \
+                 `[max-epsilon {}]` holds: runs {}",
                 ledger,
                 most.clone(),
                 named(earlier)
             ),
-            "leave out `[max-epsilon]`: `[max-counts]` bounds these runs and later ones",
+            "leave out `[max-epsilon]`: `[max-counts]` bounds counts, `[max-questions]` rows",
         ),
         Over::Epsilon { total, most, earlier } => (
             text!(

@@ -7,8 +7,11 @@
 //!   of that key;
 //! - **ε** of counts with noise is added up: runs with ε₁, …, ε_k are (ε₁ + … + ε_k)-differentially private together
 //!   (Dwork and Roth, "The Algorithmic Foundations of Differential Privacy", Theorem 3.16 without δ; the odds of each run
-//!   multiply also if later runs depend on earlier results). A count without noise has no ε;
+//!   multiply also if later runs depend on earlier results). A count without noise has no ε, and rows have none: they
+//!   reveal more than a count;
 //! - **questions** are the keys of the partner, where it learns which of them match.
+//!
+//! A run by post may be answered again, if the partner puts another query in the place of the first. Each answer counts.
 //!
 //! A run is spent from its first line on, unless it has ended before the protocol began: nobody knows how far a run
 //! went that was killed, and one that goes on at the same time may still come to its end.
@@ -26,20 +29,30 @@ pub(super) struct NotedRun {
     pub(super) line: u64,
     pub(super) time: String,
     pub(super) begin: Begin,
-    pub(super) agreement: Option<Agreement>,
+    /// What was agreed on before each answer, in order: one, but by post.
+    pub(super) agreements: Vec<Agreement>,
     pub(super) end: Option<End>,
 }
 
 impl NotedRun {
     /// Whether the partner may have learnt something by it.
     pub(super) fn is_spent(&self) -> bool {
-        self.agreement.is_some() || self.end.is_none()
+        !self.agreements.is_empty() || self.end.is_none()
+    }
+
+    /// How many results the partner may have learnt by it, if it is spent.
+    fn answers(&self) -> usize {
+        self.agreements.len().max(1)
+    }
+
+    /// The partner's keys in all answers.
+    pub(super) fn peer_keys(&self) -> u64 {
+        self.agreements.iter().fold(0, |sum, agreement| sum.saturating_add(agreement.peer_keys))
     }
 
     /// The partner's keys, if it may have learnt which of them match.
     fn questions(&self) -> u64 {
-        let asked = self.agreement.as_ref().map_or(0, |agreement| agreement.peer_keys);
-        if self.begin.partner_learns == PartnerLearns::Rows { asked } else { 0 }
+        if self.begin.partner_learns == PartnerLearns::Rows { self.peer_keys() } else { 0 }
     }
 }
 
@@ -51,7 +64,7 @@ pub(super) fn runs(lines: &[Line]) -> Result<Vec<NotedRun>, ChainError> {
             Entry::Ledger { .. } | Entry::Torn { .. } => continue,
             Entry::Begin(begin) => {
                 let (line, time, begin) = (line.line, line.time.clone(), Begin::clone(begin));
-                runs.push(NotedRun { line, time, begin, agreement: None, end: None });
+                runs.push(NotedRun { line, time, begin, agreements: Vec::new(), end: None });
                 continue;
             }
             Entry::Agreed(agreement) => agreement.run,
@@ -60,7 +73,9 @@ pub(super) fn runs(lines: &[Line]) -> Result<Vec<NotedRun>, ChainError> {
         let unknown = ChainError::Broken { line: line.line, why: "names a run that has not begun" };
         let at = runs.binary_search_by_key(&number, |run| run.line).map_err(|_| unknown)?;
         match &line.entry {
-            Entry::Agreed(agreement) => runs[at].agreement = Some(agreement.clone()),
+            Entry::Agreed(agreement) if !runs[at].agreements.contains(agreement) => {
+                runs[at].agreements.push(agreement.clone());
+            }
             Entry::Ended(end) => runs[at].end = Some(end.clone()),
             _ => {}
         }
@@ -82,7 +97,7 @@ pub(super) fn same_set(one: &Begin, other: &Begin) -> bool {
 pub(super) struct Spent {
     /// The runs by which the partner learnt a number, or may have.
     pub(super) counts: Vec<u64>,
-    /// Those of them without noise.
+    /// Those of them without noise, and the runs by which it learnt rows: for these no ε holds.
     pub(super) exact: Vec<u64>,
     /// ε of the others in all, in thousandths.
     pub(super) epsilon: u64,
@@ -100,15 +115,17 @@ pub(super) fn spent<'r>(runs: impl Iterator<Item = &'r NotedRun>, next: &Begin) 
         match run.begin.partner_learns {
             PartnerLearns::Nothing => {}
             PartnerLearns::Rows => {
+                spent.exact.push(run.line);
                 spent.asking.push(run.line);
                 spent.questions = spent.questions.saturating_add(run.questions());
             }
             PartnerLearns::Number => {
-                spent.counts.push(run.line);
-                match epsilon(run.begin.noise.as_deref()) {
-                    Some(epsilon) => spent.epsilon = spent.epsilon.saturating_add(epsilon),
-                    None => spent.exact.push(run.line),
+                let each = epsilon(run.begin.noise.as_deref());
+                for _ in 0..run.answers() {
+                    spent.counts.push(run.line);
+                    spent.epsilon = spent.epsilon.saturating_add(each.unwrap_or(0));
                 }
+                spent.exact.extend(each.is_none().then_some(run.line));
             }
         }
     }
@@ -125,7 +142,7 @@ pub(super) fn epsilon(noise_of_line: Option<&str>) -> Option<u64> {
 pub(super) enum Over {
     /// There were as many counts as `--max-counts` allows.
     Counts { most: u64, earlier: Vec<u64> },
-    /// `--max-epsilon` allows only counts with noise, and these had none; or this one has none.
+    /// `--max-epsilon` allows only counts with noise, and these had none; or this run is another.
     Exact { most: String, earlier: Vec<u64> },
     /// ε would add up to more.
     Epsilon { total: String, most: String, earlier: Vec<u64> },
@@ -137,8 +154,9 @@ pub(super) enum Over {
 pub(super) fn check(spent: Spent, next: &Begin) -> Result<(), Over> {
     match next.partner_learns {
         PartnerLearns::Nothing => Ok(()),
-        PartnerLearns::Rows => match next.max_questions {
-            Some(most) if spent.questions >= most => {
+        PartnerLearns::Rows => match (&next.max_epsilon, next.max_questions) {
+            (Some(most), _) => Err(Over::Exact { most: most.clone(), earlier: Vec::new() }),
+            (None, Some(most)) if spent.questions >= most => {
                 Err(Over::Questions { asked: spent.questions, now: None, most, earlier: spent.asking })
             }
             _ => Ok(()),
@@ -160,12 +178,15 @@ pub(super) fn check(spent: Spent, next: &Begin) -> Result<(), Over> {
     }
 }
 
-/// Whether the partner of a run may ask for so many keys after what was spent.
-pub(super) fn check_questions(spent: Spent, run: &Begin, peer_keys: u64) -> Result<(), Over> {
-    let rows = run.partner_learns == PartnerLearns::Rows;
-    match run.max_questions.filter(|_| rows) {
-        Some(most) if spent.questions.saturating_add(peer_keys) > most => {
-            Err(Over::Questions { asked: spent.questions, now: Some(peer_keys), most, earlier: spent.asking })
+/// Whether the partner of a run may ask for so many keys after what was spent by other runs, and by earlier answers of
+/// this one.
+pub(super) fn check_questions(spent: Spent, run: &NotedRun, peer_keys: u64) -> Result<(), Over> {
+    let rows = run.begin.partner_learns == PartnerLearns::Rows;
+    let (asked, mut earlier) = (spent.questions.saturating_add(run.questions()), spent.asking);
+    earlier.extend((!run.agreements.is_empty()).then_some(run.line));
+    match run.begin.max_questions.filter(|_| rows) {
+        Some(most) if asked.saturating_add(peer_keys) > most => {
+            Err(Over::Questions { asked, now: Some(peer_keys), most, earlier })
         }
         _ => Ok(()),
     }

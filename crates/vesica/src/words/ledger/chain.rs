@@ -1,7 +1,20 @@
 //! The lines of a ledger, and the chain that they make.
+//!
+//! ```text
+//! {"line":2,"previous":"…","time":"…","kind":"…", … ,"digest":"…"}
+//! ```
+//!
+//! The digest of a line is the BLAKE3 hash of its bytes before `,"digest"`, and `previous` is the digest of the line
+//! before. So a changed line does not fit its own digest, the last one too. Whoever makes that digest anew as well has
+//! to make anew all lines after it; the last line has none after it.
+//!
+//! **What a crash leaves.** Each line is durable before the next one is written. So what follows the last whole line is
+//! of one line, whose first bytes are known: its beginning, or all of it with zeros where the disk has not yet written
+//! ([`Chain::is_torn`]). Anything else is not from a crash.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::iter;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -12,14 +25,18 @@ use crate::words::report::{now, shown_time};
 
 /// The version of the format.
 const VERSION: u32 = 1;
-/// The most bytes of a line.
+/// The most bytes of a line, without the newline.
 const LONGEST: usize = 1 << 16;
 /// The most bytes of a torn line that are quoted.
 const QUOTED: usize = 4096;
+/// The longest text of a line, the quote of a torn one and the sketch apart.
+const LONGEST_TEXT: usize = 1024;
+/// Bytes of what ends each line ([`ending`]).
+const ENDING: usize = 77;
 /// What stands in the place of a digest before the first line.
 const NOTHING: [u8; 32] = [0; 32];
 
-/// A line: its number, the BLAKE3 digest of the line before, the time, and what it says.
+/// A line: its number, the digest of the line before, the time, and what it says. Its own digest ends it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Line {
     pub(super) line: u64,
@@ -141,37 +158,43 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    /// Reads all lines. A last one that is not whole is [`torn`](Self::torn); whatever else is amiss is an error.
-    pub(super) fn read(file: &File) -> Result<Self, ChainError> {
+    /// Reads all lines. What a crash has left of a last one is [`torn`](Self::torn); whatever else is amiss is an error.
+    pub(super) fn read(input: impl Read) -> Result<Self, ChainError> {
         let mut chain = Chain { lines: Vec::new(), digests: Vec::new(), end: 0, torn: Vec::new() };
-        let mut input = BufReader::with_capacity(LONGEST, file);
+        let mut input = BufReader::with_capacity(LONGEST, input);
         loop {
             let mut bytes = Vec::new();
             (&mut input).take(LONGEST as u64 + 1).read_until(b'\n', &mut bytes)?;
-            let last = input.fill_buf()?.is_empty();
-            let whole = bytes.pop_if(|byte| *byte == b'\n').is_some();
-            if bytes.is_empty() && !whole {
+            if bytes.is_empty() {
                 return Ok(chain);
             }
-            let line = if whole { serde_json::from_slice::<Line>(&bytes).ok() } else { None };
+            let last = input.fill_buf()?.is_empty();
+            let line =
+                bytes.strip_suffix(b"\n").and_then(|line| digest_of(line).map(|digest| (line, digest)));
             match line {
-                Some(line) => chain.take(line, &bytes)?,
-                None if last || is_zero(&bytes) && rest_is_zero(&mut input)? => {
-                    chain.torn = bytes;
-                    // Nobody's file is taken for a ledger that was being begun.
-                    let begun = chain.lines.is_empty();
-                    let ours = !whole && (is_zero(&chain.torn) || is_beginning(&chain.torn));
-                    return if begun && !ours { Err(ChainError::NotALedger) } else { Ok(chain) };
+                Some((line, digest)) => {
+                    let read = serde_json::from_slice(line);
+                    chain.take(read.ok(), digest)?;
+                    chain.end += bytes.len() as u64;
                 }
-                None if chain.lines.is_empty() => return Err(ChainError::NotALedger),
-                None => return Err(chain.broken("is no line of a ledger")),
+                None if last && chain.is_torn(&bytes) => {
+                    chain.torn = bytes;
+                    return Ok(chain);
+                }
+                None if chain.lines.is_empty() && !bytes.starts_with(chain.start().as_bytes()) => {
+                    return Err(ChainError::NotALedger);
+                }
+                None => return Err(chain.broken("was changed: its digest is not that of its bytes")),
             }
         }
     }
 
-    /// Takes the next line, whose bytes are these.
-    fn take(&mut self, line: Line, bytes: &[u8]) -> Result<(), ChainError> {
+    /// Takes the next line, of that digest; none if it is not of this format.
+    fn take(&mut self, line: Option<Line>, digest: blake3::Hash) -> Result<(), ChainError> {
         let first = self.lines.is_empty();
+        let Some(line) = line else {
+            return Err(if first { ChainError::NotALedger } else { self.broken("is no line of a ledger") });
+        };
         match (&line.entry, first) {
             (Entry::Ledger { version: VERSION, .. }, true) => {}
             (_, true) => return Err(ChainError::NotALedger),
@@ -179,17 +202,44 @@ impl Chain {
             _ => {}
         }
         if line.previous != self.last().to_hex().as_str() {
-            return Err(
-                self.broken("does not follow the line before: one of the two was changed, or others removed")
-            );
+            return Err(self.broken(
+                "does not follow the line before: others were removed, or one of the two made anew",
+            ));
         }
         if line.line != self.lines.len() as u64 {
             return Err(self.broken("has another number"));
         }
-        self.digests.push(blake3::hash(bytes));
-        self.end += bytes.len() as u64 + 1;
+        if !line.is_shown() {
+            return Err(self.broken("has a text that no run has"));
+        }
+        self.digests.push(digest);
         self.lines.push(line);
         Ok(())
+    }
+
+    /// With what the next line begins.
+    fn start(&self) -> String {
+        let (line, previous) = (self.lines.len(), self.last().to_hex());
+        format!("{{\"line\":{line},\"previous\":\"{previous}\",\"time\":\"")
+    }
+
+    /// Whether a crash may have left these bytes, the last of the file, of the next line.
+    ///
+    /// Of the first line, it left enough to tell it from anybody else's file, or as many zeros as the line has bytes: a
+    /// file that is not this program's is never written over.
+    fn is_torn(&self, bytes: &[u8]) -> bool {
+        let (start, zero) = (self.start(), |byte: &u8| *byte == 0);
+        if self.lines.is_empty() {
+            let whole = self.first([0; 32]).map_or(0, |(line, _)| line.len() + 1);
+            let zeros = bytes.iter().all(zero) && bytes.len() == whole;
+            let begun = bytes.starts_with(start.as_bytes()) && bytes.len() < whole && !bytes.contains(&b'\n');
+            return zeros || begun;
+        }
+        let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        // JSON has no zeros, so these were not written. Without any, a line that has its newline was written whole.
+        let cut = line.len() == bytes.len() || line.iter().any(zero);
+        let begins = line.iter().zip(start.as_bytes()).all(|(byte, expected)| zero(byte) || byte == expected);
+        cut && begins && line.len() < LONGEST && !line.contains(&b'\n')
     }
 
     fn broken(&self, why: &'static str) -> ChainError {
@@ -212,42 +262,143 @@ impl Chain {
 
     /// Begins the ledger, with that key for its sketches.
     pub(super) fn begin(&mut self, file: &File, path: &Path, key: [u8; 32]) -> io::Result<()> {
-        let sketch_key = blake3::Hash::from_bytes(key).to_hex().to_string();
         self.torn.clear();
-        let line = self.next(Entry::Ledger { version: VERSION, sketch_key })?;
-        put_last(file, path, &line, 0)
+        let line = self.first(key)?;
+        put_last(file, path, &self.push(line), 0)
     }
 
     /// Appends a line, durably. What a crash has left before it is quoted in a line of its own. Gives the line's
     /// number.
     pub(super) fn append(&mut self, file: &File, path: &Path, entry: Entry) -> io::Result<u64> {
-        let at = self.end;
-        if self.torn.is_empty() {
-            let line = self.next(entry)?;
-            append(file, &line, at)?;
-        } else {
-            let torn = std::mem::take(&mut self.torn);
-            let mut lines = self.next(torn_entry(&torn))?;
-            lines.extend(self.next(entry)?);
-            put_last(file, path, &lines, at)?;
+        for write in self.writes(entry)? {
+            match write {
+                Write::CutAt(end) => put_last(file, path, &[], end)?,
+                Write::Line(line, at) => append(file, &line, at)?,
+            }
         }
         Ok(self.lines.len() as u64 - 1)
     }
 
-    /// The bytes of the next line, which the chain has from now on.
-    fn next(&mut self, entry: Entry) -> io::Result<Vec<u8>> {
+    /// How a line is appended: each of these is durable before the next one begins, so no crash leaves anything but the
+    /// beginning of a line.
+    fn writes(&mut self, entry: Entry) -> io::Result<Vec<Write>> {
+        let torn = std::mem::take(&mut self.torn);
+        let cut = (!torn.is_empty()).then_some(Write::CutAt(self.end));
+        let quote = (!torn.is_empty()).then(|| torn_entry(&torn));
+        let mut writes: Vec<Write> = cut.into_iter().collect();
+        for entry in quote.into_iter().chain(iter::once(entry)) {
+            let (at, line) = (self.end, self.next(entry)?);
+            writes.push(Write::Line(self.push(line), at));
+        }
+        Ok(writes)
+    }
+
+    /// The first line.
+    fn first(&self, key: [u8; 32]) -> io::Result<(Vec<u8>, Line)> {
+        let sketch_key = blake3::Hash::from_bytes(key).to_hex().to_string();
+        self.next(Entry::Ledger { version: VERSION, sketch_key })
+    }
+
+    /// The next line, and its bytes without the newline.
+    fn next(&self, entry: Entry) -> io::Result<(Vec<u8>, Line)> {
         let (line, previous) = (self.lines.len() as u64, self.last().to_hex().to_string());
         let line = Line { line, previous, time: shown_time(now()), entry };
-        let mut bytes = serde_json::to_vec(&line)?;
-        if bytes.len() >= LONGEST {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a line of more than 64 KiB"));
+        let bytes = with_digest(serde_json::to_vec(&line)?);
+        let unlike = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        match (bytes.len() < LONGEST, line.is_shown()) {
+            (false, _) => unlike("a line of more than 64 KiB"),
+            // No line is written that would not be read.
+            (true, false) => unlike("a text that is not of printable ASCII, or too long"),
+            (true, true) => Ok((bytes, line)),
         }
-        self.digests.push(blake3::hash(&bytes));
+    }
+
+    /// The chain has that line from now on. Gives its bytes with the newline.
+    fn push(&mut self, (mut bytes, line): (Vec<u8>, Line)) -> Vec<u8> {
+        self.digests.push(blake3::hash(&bytes[..bytes.len() - ENDING]));
         bytes.push(b'\n');
         self.end += bytes.len() as u64;
         self.lines.push(line);
-        Ok(bytes)
+        bytes
     }
+}
+
+/// A write to a file, after which it is durable.
+enum Write {
+    /// Nothing stands there and behind it any more.
+    CutAt(u64),
+    /// These bytes, at the end.
+    Line(Vec<u8>, u64),
+}
+
+impl Line {
+    /// Whether its texts are those of a run: such as do nothing to a screen.
+    fn is_shown(&self) -> bool {
+        let shown =
+            |text: &str| text.len() <= LONGEST_TEXT && text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+        shown(&self.time) && self.entry.texts().into_iter().all(shown)
+    }
+}
+
+impl Entry {
+    /// All texts of the line, but for the quote of a torn one, which nothing shows, and the sketch, which has a form.
+    fn texts(&self) -> Vec<&str> {
+        match self {
+            Entry::Ledger { version: _, sketch_key } => vec![sketch_key],
+            Entry::Begin(begin) => begin.texts(),
+            Entry::Agreed(Agreement { run: _, session, protocol, peer_keys: _ }) => vec![session, protocol],
+            Entry::Ended(End { run: _, outcome, phase, code: _ }) => {
+                iter::once(outcome).chain(phase).map(String::as_str).collect()
+            }
+            Entry::Torn { bytes: _, blake3, text: _ } => vec![blake3],
+        }
+    }
+}
+
+impl Begin {
+    fn texts(&self) -> Vec<&str> {
+        let Begin {
+            role,
+            partner,
+            input,
+            rules,
+            items,
+            keys: _,
+            sketch: _,
+            protocol,
+            security,
+            result,
+            partner_learns: _,
+            noise,
+            max_counts: _,
+            max_questions: _,
+            max_epsilon,
+            post,
+        } = self;
+        let there = [role, partner, rules, items, protocol, security, result];
+        let all = there.into_iter().chain(input).chain(noise).chain(max_epsilon).chain(post);
+        all.map(String::as_str).collect()
+    }
+}
+
+/// A line's end: its digest.
+fn ending(digest: &blake3::Hash) -> String {
+    format!(",\"digest\":\"{}\"}}", digest.to_hex())
+}
+
+/// A line with its digest, of the JSON of an object.
+fn with_digest(mut object: Vec<u8>) -> Vec<u8> {
+    object.pop();
+    let ending = ending(&blake3::hash(&object));
+    object.extend(ending.as_bytes());
+    object
+}
+
+/// The digest of a line without its newline; none if another one ends it.
+fn digest_of(line: &[u8]) -> Option<blake3::Hash> {
+    let (object, end) = line.split_at_checked(line.len().checked_sub(ENDING)?)?;
+    let digest = blake3::hash(object);
+    (end == ending(&digest).as_bytes()).then_some(digest)
 }
 
 fn torn_entry(torn: &[u8]) -> Entry {
@@ -259,24 +410,107 @@ fn torn_entry(torn: &[u8]) -> Entry {
     }
 }
 
-/// Whether these bytes are what a crash leaves of the first line.
-fn is_beginning(bytes: &[u8]) -> bool {
-    let nothing = blake3::Hash::from_bytes(NOTHING).to_hex();
-    let start = format!("{{\"line\":0,\"previous\":\"{nothing}\"");
-    bytes.starts_with(start.as_bytes()) || start.as_bytes().starts_with(bytes)
+/// A ledger, for tests, whose lines say this after their number and the digest of the line before: each line of `texts`
+/// is the rest of an object.
+#[cfg(any(test, feature = "testing"))]
+pub(super) fn of_texts(texts: &[u8]) -> Vec<u8> {
+    let mut ledger = Vec::new();
+    let mut previous = blake3::Hash::from_bytes(NOTHING);
+    for (line, text) in texts.split(|byte| *byte == b'\n').enumerate() {
+        let start = format!("{{\"line\":{line},\"previous\":\"{}\",", previous.to_hex());
+        let object = [start.as_bytes(), text, b"}"].concat();
+        previous = blake3::hash(&object[..object.len() - 1]);
+        ledger.extend(with_digest(object));
+        ledger.push(b'\n');
+    }
+    ledger
 }
 
-fn is_zero(bytes: &[u8]) -> bool {
-    bytes.iter().all(|byte| *byte == 0)
-}
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
 
-fn rest_is_zero(input: &mut impl BufRead) -> io::Result<bool> {
-    loop {
-        let bytes = input.fill_buf()?;
-        if bytes.is_empty() || !is_zero(bytes) {
-            return Ok(bytes.is_empty());
+    use super::*;
+
+    /// What a disk writes as one.
+    const SECTOR: usize = 512;
+
+    fn written(disk: &[u8], write: &Write) -> Vec<u8> {
+        let mut after = disk.to_vec();
+        match write {
+            Write::CutAt(end) => after.truncate(*end as usize),
+            Write::Line(line, at) => {
+                let (from, to) = (*at as usize, *at as usize + line.len());
+                after.resize(after.len().max(to), 0);
+                after[from..to].copy_from_slice(line);
+            }
         }
-        let count = bytes.len();
-        input.consume(count);
+        after
+    }
+
+    /// What may be there if the power fails during that write: the file grew to any size, and has any of the sectors.
+    fn failing(disk: &[u8], write: &Write, rng: &mut StdRng) -> Vec<u8> {
+        let after = written(disk, write);
+        if after.len() < disk.len() {
+            return if rng.random() { after } else { disk.to_vec() };
+        }
+        let sizes = [disk.len(), after.len(), rng.random_range(disk.len()..=after.len())];
+        let mut left = disk.to_vec();
+        left.resize(sizes[rng.random_range(0..3)], 0);
+        for (old, new) in left.chunks_mut(SECTOR).zip(after.chunks(SECTOR)) {
+            if rng.random() {
+                old.copy_from_slice(&new[..old.len()]);
+            }
+        }
+        left
+    }
+
+    #[test]
+    fn whatever_a_power_loss_leaves_of_a_line_or_of_mending_one_is_read() {
+        let rng = &mut StdRng::seed_from_u64(9);
+        let (mut torn, mut holes) = (0, 0);
+        for _ in 0..100 {
+            let mut chain = Chain::read(&[][..]).unwrap();
+            let first = chain.first([7; 32]).unwrap();
+            let mut disk = chain.push(first);
+            for _ in 0..20 {
+                let mut chain = Chain::read(&disk[..]).unwrap();
+                let before = chain.digests.clone();
+                let text = "x".repeat(rng.random_range(0..3000));
+                let writes = chain.writes(Entry::Torn { bytes: 0, blake3: String::new(), text }).unwrap();
+                let fails = rng.random_range(0..=writes.len());
+                for write in &writes[..fails] {
+                    disk = written(&disk, write);
+                }
+                if let Some(write) = writes.get(fails) {
+                    disk = failing(&disk, write, rng);
+                }
+                let after = Chain::read(&disk[..]).unwrap();
+                assert!(after.digests.starts_with(&before), "a line was lost");
+                torn += usize::from(!after.torn.is_empty());
+                holes += usize::from(after.torn.ends_with(b"\n"));
+            }
+        }
+        assert!(torn > 400 && holes > 100, "{torn} {holes}");
+    }
+
+    #[test]
+    fn a_first_line_that_a_crash_cut_is_told_from_anybody_elses_file() {
+        let read = |bytes: &[u8]| Chain::read(bytes).map(|chain| chain.torn);
+        let mut chain = Chain::read(&[][..]).unwrap();
+        let start = chain.start().len();
+        let first = chain.first([7; 32]).unwrap();
+        let whole = chain.push(first);
+        for left in [&whole[..start], &whole[..whole.len() - 1], &vec![0; whole.len()]] {
+            assert_eq!(read(left).unwrap(), left);
+        }
+        let changed = [&whole[..start], &[b'x'; 400]].concat();
+        let zeros = vec![0; 70_000];
+        for foreign in
+            [&b"{"[..], b"\0", &zeros[..whole.len() - 1], &zeros, &whole[..start - 1], b"\n", b"{}\n"]
+        {
+            assert!(matches!(read(foreign), Err(ChainError::NotALedger)), "{foreign:?}");
+        }
+        assert!(matches!(read(&changed), Err(ChainError::Broken { line: 0, .. })));
     }
 }

@@ -61,8 +61,8 @@ pub struct SetRuns {
     pub epsilon: String,
     /// The limit on that, if the last run had one.
     pub max_epsilon: Option<String>,
-    /// Counts without noise, for which no ε holds.
-    pub exact_counts: u64,
+    /// Counts without noise, and runs by which the partner learnt rows, or may have: for these no ε holds.
+    pub without_epsilon: u64,
     /// All runs, in their order.
     pub runs: Vec<RunLine>,
 }
@@ -97,7 +97,7 @@ pub struct RunLine {
     pub input: Option<String>,
     /// How many different keys the table had.
     pub keys: u64,
-    /// How many the partner's had, if that was agreed.
+    /// How many the partner's had, if that was agreed; in all, if a run by post was answered more than once.
     pub peer_keys: Option<u64>,
     /// The protocol that was asked for, or agreed on.
     pub protocol: String,
@@ -147,7 +147,7 @@ pub fn read(path: &Path, expect: Option<&str>) -> Result<Summary, Error> {
     Ok(summary(&chain, &runs))
 }
 
-fn summary(chain: &Chain, runs: &[NotedRun]) -> Summary {
+pub(super) fn summary(chain: &Chain, runs: &[NotedRun]) -> Summary {
     let mut torn: Vec<Torn> = Vec::new();
     for line in &chain.lines {
         if let Entry::Torn { bytes, .. } = line.entry {
@@ -195,13 +195,14 @@ fn set_runs(group: &[&NotedRun], last: &NotedRun, all: &[NotedRun]) -> SetRuns {
         questions: budget(spent.questions, last.begin.max_questions),
         epsilon: shown_thousandths(spent.epsilon),
         max_epsilon: last.begin.max_epsilon.clone().filter(|text| epsilon(Some(text)).is_some()),
-        exact_counts: spent.exact.len() as u64,
+        without_epsilon: spent.exact.len() as u64,
         runs: group.iter().map(|run| run_line(run)).collect(),
     }
 }
 
 fn run_line(run: &NotedRun) -> RunLine {
-    let NotedRun { line, time, begin, agreement, end } = run;
+    let NotedRun { line, time, begin, agreements, end } = run;
+    let agreement = agreements.last();
     RunLine {
         run: *line,
         time: time.clone(),
@@ -211,10 +212,10 @@ fn run_line(run: &NotedRun) -> RunLine {
         noise: begin.noise.clone(),
         input: begin.input.clone(),
         keys: begin.keys,
-        peer_keys: agreement.as_ref().map(|agreement| agreement.peer_keys),
-        protocol: agreement.as_ref().map_or(&begin.protocol, |agreement| &agreement.protocol).clone(),
+        peer_keys: agreement.map(|_| run.peer_keys()),
+        protocol: agreement.map_or(&begin.protocol, |agreement| &agreement.protocol).clone(),
         security: begin.security.clone(),
-        session: agreement.as_ref().map(|agreement| agreement.session.clone()),
+        session: agreement.map(|agreement| agreement.session.clone()),
         outcome: end.as_ref().map_or("open", |end| &end.outcome).to_owned(),
         phase: end.as_ref().and_then(|end| end.phase.clone()),
         spent: run.is_spent(),

@@ -197,12 +197,64 @@ fn epsilon_adds_up_and_no_exact_count_is_among_them() {
     is_refused(noisy(51, 1000), "would be 1.001");
     noisy(50, 1000).unwrap();
     is_refused(noisy(1, 1000), "--max-epsilon 1`");
-    assert_eq!((&*scene.first().epsilon, scene.first().exact_counts), ("1", 0));
-    is_refused(begins(&scene.run(0), &counting(None, budgets(2000)), "ada"), "this one has none");
+    assert_eq!((&*scene.first().epsilon, scene.first().without_epsilon), ("1", 0));
+    is_refused(begins(&scene.run(0), &counting(None, budgets(2000)), "ada"), "an exact number, or rows");
     // Without a limit an exact one is allowed, and then no limit holds any more.
     begins(&scene.run(0), &counts(100), "ada").unwrap();
-    is_refused(noisy(1, 20_000), "had no noise");
-    assert_eq!((&*scene.first().epsilon, scene.first().exact_counts), ("1", 1));
+    is_refused(noisy(1, 20_000), "had rows, or counts without noise");
+    assert_eq!((&*scene.first().epsilon, scene.first().without_epsilon), ("1", 1));
+}
+
+#[test]
+fn no_epsilon_holds_for_rows() {
+    let scene = Scene::new();
+    let budgets = RunBudgets { max_epsilon: Noise::of_thousandths(1000), ..RunBudgets::default() };
+    let noisy = || begins(&scene.run(0), &counting(Some(500), budgets.clone()), "ada").map(drop);
+    let rows = |budgets| begins(&scene.run(0), &Settings { budgets, ..Settings::default() }, "ada").map(drop);
+    noisy().unwrap();
+    is_refused(rows(budgets.clone()), "an exact number, or rows");
+    // A partner that learns nothing is not bound by it.
+    let settings = &Settings { budgets: budgets.clone(), ..Settings::default() };
+    scene.run(0).begin(Role::Receiver, settings, "ada".to_owned(), None).unwrap();
+    rows(RunBudgets::default()).unwrap();
+    is_refused(noisy(), "had rows, or counts without noise");
+    assert_eq!((&*scene.first().epsilon, scene.first().without_epsilon), ("0.5", 1));
+}
+
+#[test]
+fn each_answer_of_a_run_by_post_counts() {
+    let scene = Scene::new();
+    let settings = |most, result| {
+        let budgets = RunBudgets { max_questions: Some(most), ..RunBudgets::default() };
+        Settings { budgets, result, ..Settings::default() }
+    };
+    let call = |settings: &Settings, partner: &str| {
+        let run = scene.run(0);
+        run.begin(Role::Sender, settings, partner.to_owned(), Some("post".to_owned())).unwrap();
+        run
+    };
+    let answers = |run: &RunLedger, name: &str, keys| run.agreed(name.to_owned(), "dh", keys);
+    let rows = &settings(1000, ResultOptions::default());
+    answers(&call(rows, "ada"), "one", 600).unwrap();
+    // The same query once more is no other answer; another one is, whatever its size.
+    answers(&call(rows, "ada"), "one", 600).unwrap();
+    is_refused(answers(&call(rows, "ada"), "two", 401), "has asked for 600 keys");
+    answers(&call(rows, "ada"), "two", 400).unwrap();
+    answers(&call(rows, "ada"), "one", 600).unwrap();
+    is_refused(answers(&call(rows, "ada"), "three", 1), "runs 1 (");
+    assert_eq!(scene.first().questions.spent, 1000);
+    assert_eq!(scene.first().runs[0].peer_keys, Some(1000));
+    // Another partner's run is another one, whatever it is known by.
+    answers(&call(rows, "bob"), "one", 1000).unwrap();
+    assert_eq!(scene.summary().partners.len(), 2);
+    // So does each number.
+    let noise = Noise::of_thousandths(300);
+    let count = ResultOptions { result: ResultChoice::Count, noise, ..ResultOptions::default() };
+    let count = &settings(1000, count);
+    answers(&call(count, "eve"), "one", 5).unwrap();
+    answers(&call(count, "eve"), "two", 5).unwrap();
+    let set = &scene.summary().partners[2].sets[0];
+    assert_eq!((set.counts.spent, &*set.epsilon), (2, "0.6"));
 }
 
 #[test]
@@ -248,17 +300,32 @@ fn any_change_of_a_line_ends_runs_and_is_named() {
         // A run that goes on meanwhile stops too.
         assert!(run.ended(None).is_err());
     };
-    for at in 1..good.len() - 1 {
+    let last = good.len() - 1;
+    for at in 0..good.len() {
         let mut lines = good.clone();
         lines[at] = lines[at].replacen("\"time\":\"2", "\"time\":\"3", 1);
-        check(&lines, &format!("line {} ", at + 1));
-        lines.remove(at);
-        check(&lines, &format!("line {at} "));
-        lines.insert(at, "hello".to_owned());
-        check(&lines, &format!("line {at} "));
+        check(&lines, &format!("line {at} (counted from 0) was changed"));
+        // With a digest of its own again: the next line shows it, if there is one.
+        lines[at] = chained(&[&lines[at]], at, &good);
+        if at < last {
+            check(&lines, &format!("line {} (counted from 0) does not follow", at + 1));
+        }
+        lines[at] = "hello".to_owned();
+        check(&lines, if at == 0 { "is not a ledger" } else { "was changed" });
         lines[at] = good[at].clone();
         lines.insert(at, good[at].clone());
         check(&lines, &format!("line {} ", at + 1));
+        lines.drain(at..at + 2);
+        if at < last {
+            check(&lines, if at == 0 { "is not a ledger" } else { "does not follow" });
+        }
+    }
+    // What no crash leaves of the last line is not taken for that.
+    for end in ["garbage", "{", "}\n"] {
+        let text = good[..last].iter().map(|line| format!("{line}\n")).collect::<String>();
+        fs::write(scene.path(), format!("{text}x{end}")).unwrap();
+        let error = read(&scene.path(), None).unwrap_err();
+        assert!(error.message.shell().contains(&format!("line {last} ")), "{error}");
     }
     check(&[vec![good[0].clone()], good.clone()].concat(), "line 1 ");
     check(&good[1..], "is not a ledger");
@@ -268,16 +335,68 @@ fn any_change_of_a_line_ends_runs_and_is_named() {
     assert!(read(&scene.path(), None).is_err() && scene.open().is_ok());
 }
 
+/// The last of these lines behind the first `at` of `before`, with the digest that it has there.
+fn chained(lines: &[&String], at: usize, before: &[String]) -> String {
+    let all = before[..at].iter().chain(lines.iter().copied());
+    let texts: Vec<&str> = all.map(|line| &line[line.find("\"time\"").unwrap()..line.len() - 77]).collect();
+    let ledger = String::from_utf8(chain::of_texts(texts.join("\n").as_bytes())).unwrap();
+    ledger.lines().last().unwrap().to_owned()
+}
+
+#[test]
+fn a_text_that_would_do_something_to_a_screen_is_refused() {
+    let scene = Scene::new();
+    let run = scene.run(0);
+    begins(&run, &counting(Some(5), RunBudgets::default()), "ada").unwrap();
+    agrees(&run, 7).unwrap();
+    let failed = Error { phase: RunPhase::Agree, ..Error::usage("no", "none") };
+    run.ended(Some(&failed)).unwrap();
+    let good = scene.lines();
+    let write = |lines: &[String]| {
+        fs::write(scene.path(), lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+        read(&scene.path(), None)
+    };
+    let mut changed = 0;
+    for at in 1..good.len() {
+        for (place, _) in good[at].match_indices("\":\"").filter(|(place, _)| *place > 80) {
+            let (start, end) = good[at].split_at(place + 3);
+            if end.len() < 77 || start.ends_with("\"kind\":\"") || start.ends_with("_learns\":\"") {
+                continue;
+            }
+            for bad in ["\\u001b[2J", "\\n", "\u{7f}", "\u{202e}", "\u{e9}", &"x".repeat(1025)] {
+                let line = chained(&[&format!("{start}{bad}{end}")], at, &good);
+                let error = write(&[&good[..at], &[line]].concat()).unwrap_err().message.shell();
+                // The sketch has a form of its own.
+                let why = if start.ends_with("\"sketch\":\"") { "is no line" } else { "has a text" };
+                assert!(error.contains(&format!("line {at} ")) && error.contains(why), "{start}: {error}");
+                changed += 1;
+            }
+        }
+    }
+    assert_eq!(changed, 6 * 16, "every text of three lines");
+    write(&good).unwrap();
+    // None is written either.
+    let error = scene.run_of(0..9, "\u{1b}", None).begin(Role::Sender, &counts(9), "ada".to_owned(), None);
+    assert!(error.is_err() && scene.lines() == good);
+}
+
 #[test]
 fn what_a_crash_leaves_of_a_line_is_quoted_and_the_chain_goes_on() {
     let scene = Scene::new();
     begins(&scene.run(0), &counts(9), "ada").unwrap();
     let good = fs::read(scene.path()).unwrap();
     let digest = scene.summary().last;
-    let whole = good.split(|byte| *byte == b'\n').nth(1).unwrap();
-    for rest in [b"{", &whole[..30], whole, &[0; 40], &[0; 9000], b"hello\n"] {
+    begins(&scene.run(0), &counts(9), "ada").unwrap();
+    let next = &fs::read(scene.path()).unwrap()[good.len()..];
+    let whole = &next[..next.len() - 1];
+    let (zeros, mut first, mut middle) = ([0; 9000], next.to_vec(), next.to_vec());
+    first[..700].fill(0);
+    middle[300..900].fill(0);
+    for rest in
+        [b"{", &whole[..30], &whole[..400], whole, &zeros[..40], &zeros, &first, &middle, &first[..800]]
+    {
         fs::write(scene.path(), [&good[..], rest].concat()).unwrap();
-        let bytes = rest.strip_suffix(b"\n").unwrap_or(rest).len();
+        let bytes = rest.len();
         let named = vec![Torn { line: 2, bytes: bytes as u64 }];
         assert_eq!(scene.summary().torn, named);
         let told = begins(&scene.run(0), &counts(9), "ada").unwrap().unwrap().shell();
@@ -289,15 +408,19 @@ fn what_a_crash_leaves_of_a_line_is_quoted_and_the_chain_goes_on() {
         assert_eq!(scene.first().counts.spent, 2);
     }
     // Of the first line: it is begun anew.
-    for length in [1, 30, good.iter().position(|byte| *byte == b'\n').unwrap()] {
-        fs::write(scene.path(), &good[..length]).unwrap();
+    let first = good.iter().position(|byte| *byte == b'\n').unwrap();
+    for left in [&good[..120], &good[..first], &zeros[..first + 1]] {
+        fs::write(scene.path(), left).unwrap();
+        assert!(read(&scene.path(), None).is_err());
         scene.open().unwrap();
         assert_eq!(scene.summary().lines, 1);
     }
     // Nobody's file is taken for that.
-    fs::write(scene.path(), "id,email").unwrap();
-    assert!(scene.open().is_err());
-    assert_eq!(fs::read_to_string(scene.path()).unwrap(), "id,email");
+    for foreign in [&b"id,email"[..], b"{", &zeros[..first], &zeros, b"{\"line\":0,", b"\n"] {
+        fs::write(scene.path(), foreign).unwrap();
+        assert!(scene.open().is_err());
+        assert_eq!(fs::read(scene.path()).unwrap(), foreign);
+    }
 }
 
 #[test]
