@@ -34,7 +34,10 @@ fn text(file: &str, summary: &Summary) -> String {
     };
     line(format!("digest of the last line: {}", summary.last));
     for torn in &summary.torn {
-        line(format!("line {} was not whole: {} bytes were in its place, as a crash leaves them", torn.line, torn.bytes));
+        line(format!(
+            "line {} was not whole: {} bytes were in its place, as a crash leaves them",
+            torn.line, torn.bytes
+        ));
     }
     for partner in &summary.partners {
         line(format!("\npartner {}", partner.partner));

@@ -169,6 +169,29 @@ fn another_table_than_the_one_that_was_begun_with_is_refused() {
 }
 
 #[test]
+fn a_query_in_the_place_of_the_first_one_is_asked_for_too() {
+    let (scene, _) = scene();
+    let send = of_dh(&scene, "send", &["--ledger", "runs", "--max-questions", "1399"]);
+    let receive = of_dh(&scene, "receive", &[]);
+    run(&scene, &send).expect(75, &[]);
+    run(&scene, &receive).expect(75, &[]);
+    let states = scene.path("config").join("vesica").join("post");
+    let mut states = fs::read_dir(states).unwrap().map(|entry| entry.unwrap().path());
+    let state = states.find(|path| path.extension().is_some_and(|role| role == "sender")).unwrap();
+    fs::copy(&state, scene.path("kept")).unwrap();
+    run(&scene, &send).expect(0, &[]);
+    // As if the sender had been killed at its end. Meanwhile the receiver asks for other keys, with the same head.
+    fs::copy(scene.path("kept"), &state).unwrap();
+    for name in in_box(&scene).into_iter().filter(|name| !name.ends_with(".offer")) {
+        fs::remove_file(scene.path("box").join(name)).unwrap();
+    }
+    scene.write("receiver.csv", emails("other", ROWS, 0));
+    run(&scene, &receive).expect(75, &["the sender has not replied yet"]);
+    run(&scene, &send).expect(77, &["has asked for 700 keys", "asks for 700 now"]);
+    assert!(!in_box(&scene).iter().any(|name| name.ends_with(".reply")));
+}
+
+#[test]
 fn a_look_up_goes_by_two_files_and_is_charged_once() {
     let (scene, join) = scene();
     let [serve, lookup] = of_set(&scene, "1000");

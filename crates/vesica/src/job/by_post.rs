@@ -368,10 +368,12 @@ impl PostSide<'_> {
         Ok(())
     }
 
-    /// Writes the agreement into the ledger, before any message of the protocol is posted.
-    fn note_agreed(&self, agreed: &Agreed) -> Result<(), Error> {
+    /// Writes the agreement into the ledger, before any message of the protocol is posted. The sender names the query
+    /// that it answers: with the same head, another one asks for other keys in the same session.
+    fn note_agreed(&self, agreed: &Agreed, query: Option<&[u8]>) -> Result<(), Error> {
+        let query = query.map(|query| blake3::hash(query).to_hex().to_string());
         let peer_keys = agreed.sizes.of(self.session.role.other()) as u64;
-        let note = |ledger: &RunLedger| ledger.agreed(agreed.public_id(), PROTOCOL, peer_keys);
+        let note = |ledger: &RunLedger| ledger.agreed_on(agreed.public_id(), PROTOCOL, peer_keys, query);
         self.ledger.map_or(Ok(()), note)
     }
 
@@ -440,7 +442,7 @@ impl PostSide<'_> {
         let (head, left) = decoded().ok_or_else(|| not_theirs(&session.name("query")))?;
         let (query_head, messages) = query.split_at(query.len() - left);
         let agreed = self.agree(&head, self.sid(&offer, query_head))?;
-        self.note_agreed(&agreed)?;
+        self.note_agreed(&agreed, Some(&query))?;
         let mut channel = Letters::new(messages.to_vec());
         self.play(agreed.protocol, &agreed, rng, &mut channel).map_err(|error| self.failed(error))?;
         if !channel.incoming.is_at_end() {
@@ -464,7 +466,7 @@ impl PostSide<'_> {
         let mut query = query.into_vec();
         let agreed = self.agree(&head, self.sid(offer, &query))?;
         self.note_begin()?;
-        self.note_agreed(&agreed)?;
+        self.note_agreed(&agreed, None)?;
         // The first pass ends where the protocol waits for the sender.
         let mut channel = Letters::new(Vec::new());
         let first = self.play(agreed.protocol, &agreed, &mut self.seed.rng(2), &mut channel);

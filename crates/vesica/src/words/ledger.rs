@@ -168,8 +168,22 @@ impl RunLedger {
     /// # Errors
     /// If the partner asks for more keys than the budget has left, or the line cannot be made durable.
     pub(crate) fn agreed(&self, session: String, protocol: &str, peer_keys: u64) -> Result<(), Error> {
+        self.agreed_on(session, protocol, peer_keys, None)
+    }
+
+    /// The same by post, where the sender answers the query of that digest.
+    ///
+    /// # Errors
+    /// As [`agreed`](Self::agreed).
+    pub(crate) fn agreed_on(
+        &self,
+        session: String,
+        protocol: &str,
+        peer_keys: u64,
+        query: Option<String>,
+    ) -> Result<(), Error> {
         let Some(run) = self.state().line else { return Ok(()) };
-        let agreement = Agreement { run, session, protocol: protocol.to_owned(), peer_keys };
+        let agreement = Agreement { run, session, protocol: protocol.to_owned(), peer_keys, query };
         self.locked(|file, chain| {
             let runs = account::runs(&chain.lines)?;
             let Some(mine) = runs.iter().find(|known| known.line == run) else {

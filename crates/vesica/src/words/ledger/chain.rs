@@ -121,6 +121,9 @@ pub(crate) struct Agreement {
     pub(crate) protocol: String,
     /// The size of the partner's set, padding included.
     pub(crate) peer_keys: u64,
+    /// By post, the digest of the query that the sender answers. Another query may have the same session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) query: Option<String>,
 }
 
 /// How a run has ended.
@@ -346,7 +349,9 @@ impl Entry {
         match self {
             Entry::Ledger { version: _, sketch_key } => vec![sketch_key],
             Entry::Begin(begin) => begin.texts(),
-            Entry::Agreed(Agreement { run: _, session, protocol, peer_keys: _ }) => vec![session, protocol],
+            Entry::Agreed(Agreement { run: _, session, protocol, peer_keys: _, query }) => {
+                [session, protocol].into_iter().chain(query).map(String::as_str).collect()
+            }
             Entry::Ended(End { run: _, outcome, phase, code: _ }) => {
                 iter::once(outcome).chain(phase).map(String::as_str).collect()
             }

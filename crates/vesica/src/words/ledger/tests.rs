@@ -233,7 +233,10 @@ fn each_answer_of_a_run_by_post_counts() {
         run.begin(Role::Sender, settings, partner.to_owned(), Some("post".to_owned())).unwrap();
         run
     };
-    let answers = |run: &RunLedger, name: &str, keys| run.agreed(name.to_owned(), "dh", keys);
+    // All of them have one session, as queries of one head have.
+    let answers = |run: &RunLedger, query: &str, keys| {
+        run.agreed_on("name".to_owned(), "dh", keys, Some(query.to_owned()))
+    };
     let rows = &settings(1000, ResultOptions::default());
     answers(&call(rows, "ada"), "one", 600).unwrap();
     // The same query once more is no other answer; another one is, whatever its size.
