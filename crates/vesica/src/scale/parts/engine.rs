@@ -237,7 +237,7 @@ impl Driver<'_> {
             result: settings.result.kind(),
             budget: settings.memory,
         };
-        let offer = LocalOffer { settings, terms, identity, items, memory, ledger: None };
+        let offer = LocalOffer { settings, terms, identity, items, memory, noted: None };
         let (agreed, _, mut channel, links) = Conversation::agree(met, &offer, reporter)?.release();
         let run = &mut channel;
         let player = Player::engine(self.slots);

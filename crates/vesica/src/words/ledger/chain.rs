@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use vesica_kept::{append, put_last};
+use vesica_kept::{LEDGER_MAGIC, append, put_last};
 
 use super::sketch::Sketch;
 use crate::words::report::{now, shown_time};
@@ -35,12 +35,14 @@ pub(super) struct Line {
 pub(super) enum Entry {
     /// The first line: the format, and the key of the sketches.
     Ledger { version: u32, sketch_key: String },
-    /// A run begins. It is known by the number of this line.
+    /// A run begins.
     Begin(Box<Begin>),
     /// Both sides have agreed, and the protocol begins.
     Agreed(Agreement),
     /// The run has ended.
     Ended(End),
+    /// A budget does not allow the run, which ends with this line.
+    Refused(Refusal),
     /// What a crash had left of a line in the place of this one.
     Torn { bytes: u64, blake3: String, text: String },
 }
@@ -48,6 +50,8 @@ pub(super) enum Entry {
 /// What a run is, before the partner has heard of this side's set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Begin {
+    /// The number of the run: 1, 2, 3.
+    pub(crate) run: u64,
     /// This side's role.
     pub(crate) role: String,
     /// The partner's public key.
@@ -72,11 +76,11 @@ pub(crate) struct Begin {
     pub(crate) partner_learns: PartnerLearns,
     /// ε of the noise on a count.
     pub(crate) noise: Option<String>,
-    /// The budgets of that run.
+    /// Its limit on counts.
     pub(crate) max_counts: u64,
-    /// The same for the partner's keys.
+    /// Its limit on the partner's keys.
     pub(crate) max_questions: Option<u64>,
-    /// The same for ε.
+    /// Its limit on ε.
     pub(crate) max_epsilon: Option<String>,
     /// By post, what the run is known by: several calls of the program are one run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -106,6 +110,22 @@ pub(crate) struct Agreement {
     pub(crate) peer_keys: u64,
 }
 
+/// A run that a budget does not allow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Refusal {
+    pub(crate) run: u64,
+    /// The option of the budget.
+    pub(crate) budget: String,
+    /// Its limit.
+    pub(crate) limit: String,
+    /// What the run would have been, if it was refused before it began: nothing of this side's set has left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) begin: Option<Box<Begin>>,
+    /// What was agreed on, if it was refused only then: the protocol has not begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) agreed: Option<Agreement>,
+}
+
 /// How a run has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct End {
@@ -125,6 +145,8 @@ pub(super) enum ChainError {
     Io(#[from] io::Error),
     #[error("is not a ledger of runs")]
     NotALedger,
+    #[error("is the ledger of `vesica serve`")]
+    Served,
     #[error("line {line} (counted from 0) {why}")]
     Broken { line: u64, why: &'static str },
 }
@@ -152,6 +174,9 @@ impl Chain {
             let whole = bytes.pop_if(|byte| *byte == b'\n').is_some();
             if bytes.is_empty() && !whole {
                 return Ok(chain);
+            }
+            if chain.lines.is_empty() && whole && LEDGER_MAGIC.strip_suffix(b"\n") == Some(&bytes[..]) {
+                return Err(ChainError::Served);
             }
             let line = if whole { serde_json::from_slice::<Line>(&bytes).ok() } else { None };
             match line {
