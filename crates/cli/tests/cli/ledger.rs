@@ -204,7 +204,7 @@ fn a_changed_or_foreign_ledger_ends_runs_before_the_partner_is_met() {
     scene.write("receipt.json", "{}");
     let written = "that `vesica receive` or `vesica send` has written with `--ledger`";
     scene.run(&["ledger", "receipt.json"]).expect(64, &["receipt.json is not a ledger of runs", written]);
-    scene.write("served", vesica_kept::LEDGER_MAGIC);
+    scene.write("served", "vesica ledger 1\n");
     scene.run(&["ledger", "served"]).expect(64, &["served is the ledger of `vesica serve`", written]);
     assert!(!scene.exists("none"));
     assert_eq!(scene.read("out.csv"), ANOTHER_DAY);
