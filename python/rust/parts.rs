@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vesica::job::Ended;
 use vesica::output_paths::RecordPlaces;
-use vesica::parts::engine::{Engine, EngineJob, Outline, PartReceipt, Round, RoundEnded, Watch};
+use vesica::parts::engine::{Engine, EngineJob, Outline, PlayedPart, Round, RoundEnded, Watch};
 use vesica::protocols::Role;
 use vesica::report::Event;
 use vesica::table::TableReport;
@@ -201,7 +201,7 @@ impl PartsRun {
     fn ended(&self, receipts: Vec<(u32, Vec<u8>, u64)>, attempts: Vec<(u32, u32)>) -> PyResult<()> {
         let receipts = receipts.into_iter().map(|(part, receipt, matches)| {
             let receipt = receipt.try_into().map_err(|_| PyValueError::new_err("a receipt has 32 bytes"))?;
-            Ok(PartReceipt { part, receipt, matches })
+            Ok(PlayedPart { part, receipt, matches })
         });
         let receipts = receipts.collect::<PyResult<_>>()?;
         self.answer(Answer::Ended(RoundEnded { receipts, attempts, failed: None }));

@@ -214,7 +214,7 @@ def test_a_ledger_refuses_counts_beyond_its_budget(tmp_path: Path) -> None:
     assert isinstance(received, vesica.PartnerError) and isinstance(sent, vesica.RefusedError)
     assert "`max_counts=1` is the limit" in sent.message
     runs = vesica.ledger(ledger)
-    assert (runs["lines"], runs["torn"], runs["partners"][0]["partner"]) == (4, [], meeting.receiver.public_key)
+    assert (runs["lines"], runs["torn"], runs["partners"][0]["partner"]) == (5, [], meeting.receiver.public_key)
     assert runs["partners"][0]["sets"][0]["counts"] == {"spent": 1, "most": 1, "left": 0}
     assert vesica.ledger(ledger, expect=runs["last"]) == runs
     text = ledger.read_text()

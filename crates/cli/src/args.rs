@@ -17,7 +17,7 @@ pub(crate) use bench::{Bench, BenchCommand, BenchOnce, BenchParty};
 pub(crate) use common::{Common, Records};
 pub(crate) use kept::{Lookup, Publish, Serve};
 pub(crate) use options::GET_EXHIBITS;
-use options::{Chosen, Help, names};
+use options::{Chosen, Help, InOneProgram, names};
 pub(crate) use plan::Plan;
 pub(crate) use text::{TextOptions, TextPair};
 
@@ -326,7 +326,7 @@ pub(crate) struct Local {
     #[command(flatten)]
     pub(crate) text: TextPair,
     #[command(flatten)]
-    pub(crate) common: Common,
+    pub(crate) common: Common<InOneProgram>,
 }
 
 impl Local {

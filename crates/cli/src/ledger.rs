@@ -57,8 +57,8 @@ fn sums(set: &SetRuns) -> Vec<String> {
         let limit = limit.map_or("no limit".to_owned(), |(most, left)| format!("of {most}; {left} left"));
         format!("    {what}: {} ({limit})", budget.spent)
     };
-    let mut sums = vec![of("counts, sums and thresholds that the partner learnt", set.counts)];
-    sums.push(of("keys of the partner that it knows to match or not", set.questions));
+    let mut sums = vec![of("counts, sums and thresholds that the partner learned", set.counts)];
+    sums.push(of("keys of the partner whose match it learned", set.questions));
     if set.runs.iter().any(|run| run.noise.is_some()) || set.max_epsilon.is_some() {
         let limit = set.max_epsilon.as_ref().map_or("no limit".to_owned(), |most| format!("of {most}"));
         let exact = match set.without_epsilon {
@@ -73,20 +73,23 @@ fn sums(set: &SetRuns) -> Vec<String> {
 fn of_run(run: &RunLine) -> String {
     let time = run.time.get(..16).unwrap_or_default().replace('T', " ");
     let noise = run.noise.as_ref().map(|epsilon| format!(" with noise {epsilon}")).unwrap_or_default();
+    // A protocol that was only asked for has not been played.
+    let protocol = run.session.as_ref().map(|_| format!(" by {}", run.protocol)).unwrap_or_default();
+    let theirs = run.peer_keys.map_or("not told".to_owned(), |keys| keys.to_string());
     let learns = match run.partner_learns {
         PartnerLearns::Nothing => "nothing",
         PartnerLearns::Number => "a number",
         PartnerLearns::Rows => "rows",
     };
-    let theirs = run.peer_keys.map_or("not told".to_owned(), |keys| keys.to_string());
-    let end = match (&*run.outcome, &run.phase) {
-        ("open", _) => "open: it was killed, or goes on".to_owned(),
-        (outcome, Some(phase)) => format!("{outcome} in phase {phase}"),
-        (outcome, None) => outcome.to_owned(),
+    let end = match (&*run.outcome, &run.refused, &run.phase) {
+        ("open", ..) => "open: it was killed, or goes on".to_owned(),
+        (outcome, Some(by), _) => format!("{outcome} by --{} {}", by.budget, by.limit),
+        (outcome, None, Some(phase)) => format!("{outcome} in phase {phase}"),
+        (outcome, None, None) => outcome.to_owned(),
     };
     let counts = if run.spent { "" } else { "; it does not count" };
     format!(
-        "    run {:4}  {time}  {}, {}{noise} by {}, {} keys, partner's {theirs}; partner learns {learns}; {end}{counts}",
-        run.run, run.role, run.result, run.protocol, run.keys
+        "    run {:4}  {time} UTC  {}, {}{noise}{protocol}, {} keys, partner's {theirs}; partner learns {learns}; {end}{counts}",
+        run.run, run.role, run.result, run.keys
     )
 }

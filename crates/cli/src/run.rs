@@ -135,8 +135,6 @@ fn with_partner(
         return refused(command, &error);
     }
     let settings = common.settings();
-    let digest_input = settings.digest_input || partner.ledger.is_some();
-    let settings = Settings { digest_input, ..settings };
     let place = match role {
         Role::Receiver => result_place(output.as_deref(), &settings, &common.records),
         Role::Sender => Ok(output.clone().map_or(Destination::RowNumbers, Destination::Path)),

@@ -22,6 +22,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::append::append;
 use crate::error::LedgerError;
+pub use file::LEDGER_MAGIC;
 use file::{Links, Record};
 use state::{Budgets, Decision};
 

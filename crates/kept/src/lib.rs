@@ -67,7 +67,7 @@ pub use file::{SetFile, Verify};
 pub use header::{Epoch, Header, Kind, SUITE};
 pub use label::{LABEL_TAG, open_label, seal_label};
 pub use layout::List;
-pub use ledger::{Charge, Ledger};
+pub use ledger::{Charge, LEDGER_MAGIC, Ledger};
 pub use temporary::{Temporary, remove_stale, remove_unfinished};
 pub use value::{cut, width};
 pub use values::{Entry, Values};

@@ -39,6 +39,7 @@ pub(crate) mod met;
 pub mod partner;
 mod progress;
 pub(crate) mod reporter;
+pub(crate) mod run_ledger;
 pub(crate) mod signing;
 pub(crate) mod strangers;
 

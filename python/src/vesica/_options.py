@@ -64,10 +64,10 @@ class Options(TypedDict, total=False):
     the same set of mine, all runs together [default: 4]."""
     max_questions: int | None
     """With ledger: refuse a run in which the partner would learn of more than N of its keys, padding included, whether
-    they are in nearly the same set of mine, all runs together [default: any number]."""
+    they are in nearly the same set of mine, all runs together [default: no limit]."""
     max_epsilon: float | str | None
     """With ledger and noise: refuse a run with which the privacy loss about nearly the same set of mine would be more
-    than EPSILON, 0.001 to 20, all runs with the partner together [default: any]."""
+    than EPSILON, 0.001 to 20, all runs with the partner together [default: no limit]."""
     on_duplicates: Literal["all", "first", "error"]
     """My rows with the same key: all of them match, only the first matches, or they are an error [default: all]."""
     on_null: Literal["skip", "error"]

@@ -27,6 +27,8 @@ class Sizes(NamedTuple):
     """The size of my set that the partner saw."""
     peer_items: int | None
     """The size of the partner's set that I saw."""
+    shown: bool
+    """Whether the size of my set has left this side, so that the partner can have seen it."""
 
 
 class Matches(NamedTuple):
@@ -202,6 +204,11 @@ class Report:
         """Digests of all that session and protocol sent and received."""
         transcript = self._data["transcript"]
         return None if transcript is None else _fields(Transcript, transcript)
+
+    @property
+    def ledger(self) -> dict[str, Any] | None:
+        """Where the run ends in my ledger: ``run``, ``line`` and its ``digest``; None without one."""
+        return self._data.get("ledger")
 
     @property
     def receipt(self) -> dict[str, Any] | None:

@@ -6,7 +6,7 @@ use clap::Args;
 use vesica::output_paths::RecordPaths;
 use vesica::settings::{Settings, count};
 
-use super::options::{Chosen, Run};
+use super::options::{Chosen, Run, Takes};
 
 /// The size of a set.
 pub(super) fn set_size(text: &str) -> Result<usize, String> {
@@ -46,10 +46,11 @@ impl Records {
     }
 }
 
+/// What a run has, with its options of the list.
 #[derive(Args, Clone)]
-pub(crate) struct Common {
+pub(crate) struct Common<T: Takes = Run> {
     #[command(flatten)]
-    options: Chosen<Run>,
+    options: Chosen<T>,
     /// Where encrypted temporary files lie if my keys do not fit into --memory [default: TMPDIR, else /var/tmp]
     #[arg(long, value_name = "DIR", help_heading = "This side's choices")]
     temp_dir: Option<PathBuf>,
@@ -57,7 +58,7 @@ pub(crate) struct Common {
     pub(crate) records: Records,
 }
 
-impl Common {
+impl<T: Takes> Common<T> {
     /// The settings of a run.
     pub(crate) fn settings(&self) -> Settings {
         let settings = self.records.noted_in(&self.options.settings);

@@ -10,7 +10,7 @@ use vesica::settings::{Settings, Word};
 use vesica::text::Text;
 
 /// Which of the options a command takes.
-pub(crate) trait Takes {
+pub(crate) trait Takes: Clone + Send + Sync + 'static {
     /// Whether it takes this one.
     fn takes(option: &RunOption) -> bool;
 }
@@ -22,6 +22,16 @@ pub(crate) struct Run;
 impl Takes for Run {
     fn takes(_: &RunOption) -> bool {
         true
+    }
+}
+
+/// A run of both parties in one program takes those that are not about a ledger.
+#[derive(Clone)]
+pub(crate) struct InOneProgram;
+
+impl Takes for InOneProgram {
+    fn takes(option: &RunOption) -> bool {
+        !["max-counts", "max-questions", "max-epsilon"].contains(&option.name)
     }
 }
 

@@ -103,6 +103,8 @@ fn dh_goes_by_three_files() {
         let run = &ledger["partners"][0]["sets"][0]["runs"][0];
         assert_eq!((&ledger["lines"], &run["outcome"]), (&4.into(), &"confirmed".into()), "{ledger}");
         assert_eq!((&run["peer_keys"], &run["partner_learns"]), (&1000.into(), &learns.into()));
+        // The same file is the same set, so its digest is there without a report.
+        assert_eq!(run["input"].as_str().map(str::len), Some(64));
     }
     // And again.
     run(&scene, &send).expect(75, &["has not sent its query yet"]);
@@ -175,7 +177,7 @@ fn a_query_in_the_place_of_the_first_one_is_asked_for_too() {
     let receive = of_dh(&scene, "receive", &[]);
     run(&scene, &send).expect(75, &[]);
     run(&scene, &receive).expect(75, &[]);
-    let states = scene.path("config").join("vesica").join("post");
+    let states = scene.path(".config").join("vesica").join("post");
     let mut states = fs::read_dir(states).unwrap().map(|entry| entry.unwrap().path());
     let state = states.find(|path| path.extension().is_some_and(|role| role == "sender")).unwrap();
     fs::copy(&state, scene.path("kept")).unwrap();

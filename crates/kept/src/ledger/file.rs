@@ -8,7 +8,8 @@ use std::time::Duration;
 use crate::append::{open_locked, put_last};
 use crate::error::LedgerError;
 
-const MAGIC: &[u8; 16] = b"vesica ledger 1\n";
+/// What such a file begins with.
+pub const LEDGER_MAGIC: &[u8; 16] = b"vesica ledger 1\n";
 const LINK: usize = 16;
 /// Bytes of a record before its link.
 const CONTENT: usize = 76;
@@ -103,16 +104,16 @@ pub(super) fn open(path: &Path, note: impl FnMut(&Record)) -> Result<Opened, Led
     let file = open_locked(path, Duration::ZERO)?;
     let found = file.metadata().map_err(opening)?.len();
     let mut input = BufReader::with_capacity(1 << 16, &file);
-    let mut magic = [0; MAGIC.len()];
-    let there = found.min(MAGIC.len() as u64) as usize;
+    let mut magic = [0; LEDGER_MAGIC.len()];
+    let there = found.min(LEDGER_MAGIC.len() as u64) as usize;
     input.read_exact(&mut magic[..there]).map_err(opening)?;
-    if magic[..there] != MAGIC[..there] {
+    if magic[..there] != LEDGER_MAGIC[..there] {
         return Err(LedgerError::NotALedger { path: path.into() });
     }
     let (links, length) = read(&mut input, found, path, note)?;
     if length != found {
         // A new file, or what a crash left of a record.
-        let (rest, at) = if found < length { (&MAGIC[..], 0) } else { (&[][..], length) };
+        let (rest, at) = if found < length { (&LEDGER_MAGIC[..], 0) } else { (&[][..], length) };
         put_last(&file, path, rest, at).map_err(opening)?;
     }
     Ok(Opened { file, links, length, removed: found.saturating_sub(length) })
@@ -126,9 +127,9 @@ fn read(
     mut note: impl FnMut(&Record),
 ) -> Result<(Links, u64), LedgerError> {
     let opening = |source| LedgerError::Open { path: path.into(), source };
-    let records = found.saturating_sub(MAGIC.len() as u64) / RECORD as u64;
+    let records = found.saturating_sub(LEDGER_MAGIC.len() as u64) / RECORD as u64;
     let mut links = Links::new();
-    let mut length = MAGIC.len() as u64;
+    let mut length = LEDGER_MAGIC.len() as u64;
     for number in 0..records {
         let mut bytes = [0; RECORD];
         input.read_exact(&mut bytes).map_err(opening)?;

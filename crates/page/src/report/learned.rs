@@ -97,6 +97,10 @@ fn security(report: &Value) -> [&'static str; 2] {
             "The run ended before this side had sent anything.",
             "Neither side learned anything of the other’s keys.",
         ],
+        _ if report["protocol"].is_null() && report["sizes"]["shown"] == false => [
+            "The run ended before this side had sent anything of its keys, their number included.",
+            "The partner can have learned this side’s terms.",
+        ],
         _ if report["protocol"].is_null() => [
             "The run ended before a protocol was agreed, so nothing that depends on the value of a key was sent.",
             "The partner can have learned this side’s terms, and how many keys it has.",

@@ -232,6 +232,14 @@ fn a_failed_run_says_why_and_what_was_told() {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(html(&report).contains("give <code>--key</code> alike"));
+    // The size leaves after the terms were compared.
+    for (shown, told) in [(true, true), (false, false)] {
+        let mut report = report.clone();
+        report["sizes"]["shown"] = shown.into();
+        let said = words(&report);
+        assert_eq!(said.contains("and how many keys it has"), told, "{said}");
+        assert!(said.contains("can have learned this side’s terms"), "{said}");
+    }
     let mut unmet = report;
     unmet["bytes"] = json!({});
     unmet["sizes"]["peer_items"] = Value::Null;

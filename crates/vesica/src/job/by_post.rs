@@ -36,11 +36,12 @@ use vesica_text::text;
 use zeroize::Zeroizing;
 
 use super::post_box::{PostBox, check_records, not_theirs, waiting};
-use super::run::{Set, alone, answered, deliver, note_end, open, read};
+use super::run::{Set, alone, answered, deliver, open, read};
 use super::{Ended, Job, OnEvent, TableArgs};
 use crate::session::card::{Opening, tell_failure};
 use crate::session::local_state::{LocalState, prepare};
 use crate::session::reporter::Reporter;
+use crate::session::run_ledger::{self, NotedSet};
 use crate::session::{Agreed, SessionError};
 use crate::words::auto;
 use crate::words::ended::RunResult;
@@ -80,19 +81,21 @@ impl Job {
     /// Goes as far as the files in the post-box allow: to the end, or to an error of [`Kind::Waiting`], after which the same
     /// job goes on once the partner has done its part.
     pub fn run_by_post(
-        self,
+        mut self,
         way: &ByPost<'_>,
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
         on_event: OnEvent<'_>,
     ) -> Ended {
+        // A run about the same file is about the same set.
+        self.settings.digest_input |= way.ledger.is_some();
         let (role, settings) = (self.role, self.settings.clone());
         let my_key = Some(*way.identity.public_key());
         alone(role, &settings, my_key, cancel, on_event, |reporter| {
             let ledger = way.ledger.map(|path| RunLedger::open(path, rng)).transpose()?.map(Arc::new);
             let ended = self.steps_by_post(way, ledger.clone(), reporter, rng);
             if !matches!(&ended, Err(Error { kind: Kind::Waiting, .. })) {
-                note_end(ledger.as_deref(), &ended, reporter);
+                run_ledger::ended(ledger.as_deref(), ended.as_ref().err(), reporter);
             }
             ended
         })
@@ -106,7 +109,7 @@ impl Job {
         rng: &mut dyn CryptoRng,
     ) -> Result<RunResult, Error> {
         let identity = Some(way.identity.clone());
-        let local = LocalState { identity, ledger: ledger.clone(), ..LocalState::default() };
+        let local = LocalState { identity, ledger, ..LocalState::default() };
         let terms = prepare(self.role, &self.settings, &[self.table.keys.agreed()], &local)?;
         self.check_keys()?;
         check_records(&self.settings)?;
@@ -141,9 +144,7 @@ impl Job {
         // Padding is random, and the same in each run.
         let chosen = (role, &settings, None);
         let (table, set) = read((input, path.as_deref()), keys, chosen, &card, reporter, &mut seed.rng(0))?;
-        let set_in_ledger = |ledger: &RunLedger| set.noted(ledger, rules, settings.encoding(), reporter);
-        let noted = ledger.as_deref().map(set_in_ledger).transpose()?;
-        ledger.iter().zip(noted).for_each(|(ledger, noted)| ledger.describe(noted));
+        let noted = set.note(local.ledger.as_ref(), rules, settings.encoding(), reporter)?;
         let Set::InMemory(items, _) = set else {
             return Err(Error::usage("by post a run has its keys in memory", "leave out `[memory]`"));
         };
@@ -156,7 +157,7 @@ impl Job {
             terms: &terms,
             settings: &settings,
             device: &device,
-            ledger: ledger.as_deref(),
+            noted: noted.as_ref(),
             reporter,
         };
         match role {
@@ -329,7 +330,7 @@ struct PostSide<'a> {
     terms: &'a Terms,
     settings: &'a crate::words::settings::Settings,
     device: &'a Device,
-    ledger: Option<&'a RunLedger>,
+    noted: Option<&'a NotedSet>,
     reporter: &'a Reporter<'a>,
 }
 
@@ -356,25 +357,20 @@ impl PostSide<'_> {
         Head { nonce: self.seed.nonce(), keys: self.items.len() as u64, terms: self.terms.encode() }
     }
 
-    /// Writes the run into the ledger, if there is one, before anything of the set is posted. The call that goes on
-    /// with a run finds it there.
-    fn note_begin(&self) -> Result<(), Error> {
-        let Some(ledger) = self.ledger else { return Ok(()) };
+    /// Writes the run into the ledger, if there is one. Its nonce is the same in each call.
+    fn begin(&self) -> Result<(), Error> {
+        let Some(noted) = self.noted else { return Ok(()) };
         let role = self.session.role;
-        let partner = self.session.keys[usize::from(role == Role::Receiver)];
+        let partner = &self.session.keys[usize::from(role == Role::Receiver)];
         let post = blake3::hash(&self.seed.nonce()).to_hex()[..32].to_owned();
-        let told = ledger.begin(role, self.settings, partner.to_string(), Some(post))?;
-        told.into_iter().for_each(|told| self.reporter.notice(told));
-        Ok(())
+        noted.begin(role, self.settings, partner, Some(post), self.reporter)
     }
 
     /// Writes the agreement into the ledger, before any message of the protocol is posted. The sender names the query
     /// that it answers: with the same head, another one asks for other keys in the same session.
-    fn note_agreed(&self, agreed: &Agreed, query: Option<&[u8]>) -> Result<(), Error> {
+    fn agreed(&self, agreed: &Agreed, query: Option<&[u8]>) -> Result<(), Error> {
         let query = query.map(|query| blake3::hash(query).to_hex().to_string());
-        let peer_keys = agreed.sizes.of(self.session.role.other()) as u64;
-        let note = |ledger: &RunLedger| ledger.agreed_on(agreed.public_id(), PROTOCOL, peer_keys, query);
-        self.ledger.map_or(Ok(()), note)
+        self.noted.map_or(Ok(()), |noted| noted.agreed(agreed, query))
     }
 
     /// Compares terms and sizes with the other side's, and takes the protocol.
@@ -424,7 +420,8 @@ impl PostSide<'_> {
         offer.fixed(MAGIC).u8(OFFER);
         self.head().encode(&mut offer);
         let offer = offer.into_vec();
-        self.note_begin()?;
+        self.begin()?;
+        self.reporter.size_leaves();
         session.put("offer", OFFER, offer.clone())?;
         let most = HEAD.saturating_add(ELEMENT.saturating_mul(self.terms.limits().max_peer_rows));
         let Some(query) = session.read("query", QUERY, Role::Receiver, most)? else {
@@ -442,7 +439,7 @@ impl PostSide<'_> {
         let (head, left) = decoded().ok_or_else(|| not_theirs(&session.name("query")))?;
         let (query_head, messages) = query.split_at(query.len() - left);
         let agreed = self.agree(&head, self.sid(&offer, query_head))?;
-        self.note_agreed(&agreed, Some(&query))?;
+        self.agreed(&agreed, Some(&query))?;
         let mut channel = Letters::new(messages.to_vec());
         self.play(agreed.protocol, &agreed, rng, &mut channel).map_err(|error| self.failed(error))?;
         if !channel.incoming.is_at_end() {
@@ -465,8 +462,8 @@ impl PostSide<'_> {
         self.head().encode(&mut query);
         let mut query = query.into_vec();
         let agreed = self.agree(&head, self.sid(offer, &query))?;
-        self.note_begin()?;
-        self.note_agreed(&agreed, None)?;
+        self.begin()?;
+        self.agreed(&agreed, None)?;
         // The first pass ends where the protocol waits for the sender.
         let mut channel = Letters::new(Vec::new());
         let first = self.play(agreed.protocol, &agreed, &mut self.seed.rng(2), &mut channel);
@@ -475,6 +472,7 @@ impl PostSide<'_> {
             Err(error) => return Err(self.failed(error)),
         }
         query.extend(&channel.outgoing.0);
+        self.reporter.size_leaves();
         let digest = session.put("query", QUERY, query)?;
         let sender_keys = agreed.sizes.sender as u64;
         let most = HEAD.saturating_add(ELEMENT.saturating_mul(sender_keys + self.items.len() as u64));

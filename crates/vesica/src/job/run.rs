@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rand_core::CryptoRng;
@@ -29,6 +30,7 @@ use crate::session::local_state::{LocalState, pad, prepare};
 use crate::session::met::Met;
 use crate::session::partner::Partner;
 use crate::session::reporter::Reporter;
+use crate::session::run_ledger::{self, NotedSet};
 use crate::session::{self, Agreed, SessionError, Workers};
 use crate::words::ended::{Ended, RunResult};
 use crate::words::error::{Error, RunPhase};
@@ -67,6 +69,8 @@ impl Job {
         if let Err(error) = partner.address.check() {
             return self.refuse(Error::net(RunPhase::Prepare, &error), on_event);
         }
+        // A run about the same file is about the same set.
+        self.settings.digest_input |= partner.ledger.is_some();
         self.table.protected.extend(partner.keep_base_ots.iter().chain(&partner.ledger).cloned());
         let mine = match partner.local_state(self.role, &self.settings, rng) {
             Ok(mine) => mine,
@@ -102,7 +106,7 @@ impl Job {
         on_event(&Event::Started { role: role.name() });
         let (via, ledger) = (local.via.clone(), local.ledger.clone());
         let result = self.steps(local, &reporter, rng, connect);
-        note_end(ledger.as_deref(), &result, &reporter);
+        run_ledger::ended(ledger.as_deref(), result.as_ref().err(), &reporter);
         reporter.end(result.map_err(|error| deadline.explain(error.through_relay(via.as_deref()))))
     }
 
@@ -141,16 +145,14 @@ impl Job {
             let checked = table.check_added(payload, settings.match_id);
             checked.map_err(|error| Error::table(RunPhase::Read, &error))?;
         }
-        if let Some(ledger) = &local.ledger {
-            ledger.describe(set.noted(ledger, rules, settings.encoding(), reporter)?);
-        }
+        let noted = set.note(local.ledger.as_ref(), rules, settings.encoding(), reporter)?;
         let device = card.wait(reporter)?;
         // 2. The partner.
         reporter.enter(RunPhase::Connect, 0);
         let options = Options { silence: settings.timeout, cancel: reporter.cancel.clone() };
         let met = connect(reporter, &session::greeting(&terms), &options, rng)?;
         // 3. Terms and sizes; the protocol, and its confirmation by both sides.
-        let found = converse((&settings, &device), &terms, set, met, local, reporter, rng)?;
+        let found = converse((&settings, &device), &terms, (set, noted), met, local, reporter, rng)?;
         // 4. The result.
         if let Some(answer) = &found.answer {
             let Some(file) = file else { return Ok(found) };
@@ -266,15 +268,15 @@ pub(crate) fn alone(
 pub(crate) fn converse(
     (settings, device): (&Settings, &Device),
     terms: &Terms,
-    set: Set,
+    (set, noted): (Set, Option<NotedSet>),
     met: Met,
     local: LocalState,
     reporter: &Reporter<'_>,
     rng: &mut dyn CryptoRng,
 ) -> Result<RunResult, Error> {
     let (items, memory) = (set.len(), set.memory(terms.role(), settings, reporter.keys_of_rows()));
-    let (identity, ledger) = (local.identity.as_ref(), local.ledger.as_deref());
-    let offer = LocalOffer { settings, terms, identity, items, memory, ledger };
+    let (identity, noted) = (local.identity.as_ref(), noted.as_ref());
+    let offer = LocalOffer { settings, terms, identity, items, memory, noted };
     let conversation = Conversation::agree(met, &offer, reporter)?;
     let in_parts = conversation.agreed().parts != Parts::ONE;
     let protocol = conversation.agreed().protocol;
@@ -322,22 +324,6 @@ pub(crate) fn converse(
     };
     tell_failure(device, reporter);
     ended
-}
-
-/// Writes into the ledger how a run has ended. If that fails, the run has its result all the same, and the ledger has it as
-/// one that was killed.
-pub(crate) fn note_end(
-    ledger: Option<&RunLedger>,
-    result: &Result<RunResult, Error>,
-    reporter: &Reporter<'_>,
-) {
-    match ledger.map(|ledger| ledger.ended(result.as_ref().err())) {
-        Some(Ok(told)) => told.into_iter().for_each(|told| reporter.notice(told)),
-        Some(Err(error)) => {
-            reporter.notice(text!("the end of the run is not in the ledger: {}", error.message))
-        }
-        None => {}
-    }
 }
 
 /// The result for the caller and the report.
@@ -406,14 +392,15 @@ impl Set {
         }
     }
 
-    /// What a ledger has of it.
-    pub(crate) fn noted(
+    /// What a ledger has of it, if there is one.
+    pub(crate) fn note(
         &self,
-        ledger: &RunLedger,
+        ledger: Option<&Arc<RunLedger>>,
         rules: String,
         encoding: Encoding,
         reporter: &Reporter<'_>,
-    ) -> Result<OwnSet, Error> {
+    ) -> Result<Option<NotedSet>, Error> {
+        let Some(ledger) = ledger else { return Ok(None) };
         let mut sketcher = ledger.sketcher(encoding.bytes());
         let keys = match self {
             Set::InMemory(items, _) => {
@@ -429,7 +416,8 @@ impl Set {
             }
         };
         let (input, sketch) = (reporter.input_digest(), sketcher.finish());
-        Ok(OwnSet { input, rules, encoding, keys, sketch })
+        let set = OwnSet { input, rules, encoding, keys, sketch };
+        Ok(Some(NotedSet { ledger: Arc::clone(ledger), set }))
     }
 
     /// What the run takes, if so many rows were read, or keys where rows have several.
@@ -607,7 +595,7 @@ mod tests {
         converse(
             (settings, &Device::default()),
             &terms,
-            Set::InMemory(items, attachments),
+            (Set::InMemory(items, attachments), None),
             met,
             local,
             &reporter,
@@ -621,7 +609,7 @@ mod tests {
     fn a_ledger_has_the_same_sketch_of_keys_on_disk_and_of_a_padded_set() {
         let folder = tempfile::tempdir().unwrap();
         let rng = &mut StdRng::seed_from_u64(3);
-        let ledger = RunLedger::open(&folder.path().join("runs"), rng).unwrap();
+        let ledger = Arc::new(RunLedger::open(&folder.path().join("runs"), rng).unwrap());
         let keys: Vec<String> = (0..3000).map(|key| format!("key {key}")).collect();
         let items = || Items::of_keys(Width::Digest256, &keys).unwrap();
         let mut padded = items();
@@ -630,7 +618,9 @@ mod tests {
         let cancel = CancelToken::new();
         let reporter = Reporter::new(Role::Sender, &Settings::default(), &cancel, &|_| ());
         let encoding = Encoding::Digest(Width::Digest256);
-        let sketch = |set: Set| set.noted(&ledger, String::new(), encoding, &reporter).unwrap().sketch;
+        let sketch = |set: Set| {
+            set.note(Some(&ledger), String::new(), encoding, &reporter).unwrap().unwrap().set.sketch
+        };
         let usual = sketch(Set::InMemory(items(), Attachments::Nothing));
         assert_eq!(sketch(Set::InMemory(padded, Attachments::Nothing)), usual);
         assert_eq!(sketch(on_disk), usual);

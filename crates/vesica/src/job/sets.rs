@@ -143,7 +143,7 @@ impl SetJob {
             converse(
                 (&settings, &device),
                 &terms,
-                Set::InMemory(items, Attachments::Nothing),
+                (Set::InMemory(items, Attachments::Nothing), None),
                 met,
                 local,
                 &reporter,

@@ -14,9 +14,9 @@ use crate::session::helper_link::HelperLink;
 use crate::session::links::Links;
 use crate::session::met::Met;
 use crate::session::reporter::Reporter;
+use crate::session::run_ledger::NotedSet;
 use crate::session::signing::Signer;
 use crate::words::error::{Error, Kind, REPORT_A_BUG, RunPhase};
-use crate::words::ledger::RunLedger;
 use crate::words::memory_use::side::{CostsOfParts, KeysAt, SideMemory};
 use crate::words::parts::{Parts, PartsWanted};
 use crate::words::results::Attachments;
@@ -33,7 +33,7 @@ pub(crate) struct LocalOffer<'a> {
     pub(crate) items: usize,
     pub(crate) memory: SideMemory,
     /// `--ledger`.
-    pub(crate) ledger: Option<&'a RunLedger>,
+    pub(crate) noted: Option<&'a NotedSet>,
 }
 
 /// The conversation, on the connection of the run.
@@ -90,22 +90,12 @@ impl LocalOffer<'_> {
 
     /// Writes the run into the ledger, if there is one, before anything of the set leaves.
     fn begin(&self, channel: &Connection, reporter: &Reporter<'_>) -> Result<(), Error> {
-        let Some(ledger) = self.ledger else { return Ok(()) };
+        let Some(noted) = self.noted else { return Ok(()) };
         // A ledger is opened only with a partner whose key is known.
         let unknown =
             || Error { kind: Kind::Internal, ..Error::usage("no key of the partner", REPORT_A_BUG) };
         let partner = channel.peer_key().ok_or_else(unknown)?;
-        let told = ledger.begin(self.terms.role(), self.settings, partner.to_string(), None)?;
-        told.into_iter().for_each(|told| reporter.notice(told));
-        Ok(())
-    }
-
-    /// Writes the agreement into the ledger, before the protocol begins.
-    fn agreed(&self, agreed: &Agreed) -> Result<(), Error> {
-        let peer_keys = agreed.sizes.of(self.terms.role().other()) as u64;
-        let written =
-            self.ledger.map(|ledger| ledger.agreed(agreed.public_id(), agreed.protocol.name, peer_keys));
-        written.unwrap_or(Ok(()))
+        noted.begin(self.terms.role(), self.settings, partner, None, reporter)
     }
 }
 
@@ -120,7 +110,11 @@ impl<'r> Conversation<'r, AgreedOn> {
         let demand = |sizes: Sizes, costs: CostsOfParts<'_>, seconds: &dyn Fn(Parts) -> f64| {
             local.parts(links.as_deref(), sizes, costs, seconds)
         };
-        let before_size = |channel: &Connection| local.begin(channel, reporter).map_err(SessionError::ledger);
+        let before_size = |channel: &Connection| {
+            local.begin(channel, reporter).map_err(SessionError::ledger)?;
+            reporter.size_leaves();
+            Ok(())
+        };
         let (wanted, size) = (local.settings.wanted(), (local.items, &demand as _, &before_size as _));
         let signer = local.identity.map(|identity| Signer { identity, started: reporter.started });
         let agreed = agree_on_demand(&mut channel, local.terms, wanted, size, signer);
@@ -133,7 +127,8 @@ impl<'r> Conversation<'r, AgreedOn> {
         reporter.memory_bound(local.memory.needed(&costs, lanes));
         let least = local.memory.needed(&costs, 1);
         agreed.check_memory(least, local.memory.limit(), &mut channel).map_err(failed)?;
-        local.agreed(&agreed).inspect_err(|_| channel.abort())?;
+        let noted = local.noted.map_or(Ok(()), |noted| noted.agreed(&agreed, None));
+        noted.inspect_err(|_| channel.abort())?;
         Ok(Conversation { channel, links, reporter, state: AgreedOn { agreed, lanes } })
     }
 
@@ -211,7 +206,7 @@ mod tests {
 
     use super::*;
     use crate::session::agree::greeting;
-    use crate::words::ledger::OwnSet;
+    use crate::words::ledger::{NewRun, OwnSet, RunLedger};
     use crate::words::memory_use::side::{PartCosts, RunCosts};
 
     /// Connections that only the partner can make, or anybody.
@@ -239,7 +234,7 @@ mod tests {
         let ledger = &RunLedger::open(path, &mut StdRng::seed_from_u64(1)).unwrap();
         let encoding = Encoding::Digest(Width::Digest256);
         let sketch = ledger.sketcher(encoding.bytes()).finish();
-        ledger.describe(OwnSet { input: None, rules: "raw".into(), encoding, keys: 5, sketch });
+        let set = &OwnSet { input: None, rules: "raw".into(), encoding, keys: 5, sketch };
         let settings = &Settings::default();
         let terms = |role| Terms::new(role, settings, &["raw".to_owned()]);
         let (mine, theirs) = (&terms(Role::Sender), terms(Role::Receiver));
@@ -249,8 +244,9 @@ mod tests {
                 here.send(&greeting(mine)).unwrap();
                 let demand = &|_: Sizes, _: CostsOfParts<'_>, _: &dyn Fn(Parts) -> f64| PartsWanted::ONE;
                 let begin = &|_: &Connection| {
-                    let begun = ledger.begin(Role::Sender, settings, "ada".to_owned(), None);
-                    begun.map(drop).map_err(SessionError::ledger)
+                    let (role, partner, post) = (Role::Sender, "ada".to_owned(), None);
+                    let run = NewRun { role, settings, set, partner, post };
+                    ledger.begin(&run, &|_| ()).map_err(SessionError::ledger)
                 };
                 let size = (5, demand as _, begin as _);
                 assert!(agree_on_demand(&mut here, mine, settings.wanted(), size, None).is_err());
@@ -271,8 +267,8 @@ mod tests {
         let terms = Terms::new(Role::Receiver, &settings, &["raw".to_owned()]);
         let (keys, result) = (KeysAt::Memory, ResultKind::Rows);
         let memory = SideMemory { keys, role: Role::Receiver, rows: 1 << 20, result, budget: None };
-        let (settings, terms, ledger) = (&settings, &terms, None);
-        let offer = LocalOffer { settings, terms, identity: None, items: 1 << 20, memory, ledger };
+        let (settings, terms, noted) = (&settings, &terms, None);
+        let offer = LocalOffer { settings, terms, identity: None, items: 1 << 20, memory, noted };
         let sizes = Sizes { receiver: 1 << 20, sender: 1 << 20 };
         let part = PartCosts { items: 1 << 20, protocol: 0 };
         let costs = |parts| Some(RunCosts { parts, whole: 0, part });

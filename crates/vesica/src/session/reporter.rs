@@ -29,7 +29,8 @@ use crate::words::memory::Bytes as Amount;
 use crate::words::parts::Parts;
 use crate::words::receipt::Receipt;
 use crate::words::report::{
-    self, Bytes, Event, InputReport, Keys, MatchCounts, OnEvent, PhaseLog, Report, Transcript, Versions,
+    self, Bytes, Event, InputReport, Keys, LedgerReport, MatchCounts, OnEvent, PhaseLog, Report, Transcript,
+    Versions,
 };
 use crate::words::resources;
 use crate::words::results::{Answer, ResultReport};
@@ -130,6 +131,7 @@ impl<'a> Reporter<'a> {
             spill: None,
             kept: None,
             receipt: None,
+            ledger: None,
             error: None,
             versions: Versions { vesica: signing::PROGRAM, wire: vesica_net::VERSION },
         };
@@ -315,10 +317,21 @@ impl<'a> Reporter<'a> {
             invalid: counts.invalid,
             duplicates: counts.duplicates,
             shown_items: Some(shown_items),
+            shown: false,
             peer_items: None,
         };
         self.hint(None);
         hints::of_options(settings).into_iter().for_each(|hint| self.keep(hint));
+    }
+
+    /// The size of my set leaves.
+    pub(crate) fn size_leaves(&self) {
+        self.state().report.sizes.shown = true;
+    }
+
+    /// Where the run ends in the ledger.
+    pub(crate) fn ledger(&self, last: LedgerReport) {
+        self.state().report.ledger = Some(last);
     }
 
     /// What each of several rules made of the table's rows, and what keys look like that hardly anybody means.

@@ -4,11 +4,13 @@
 //! file      lines of JSON, each with its number, the BLAKE3 digest of the line before, the time, and its own digest
 //! ledger    the first line: the version, and the key of the sketches
 //! begin     a run, before this side's size leaves        agreed    before the first message of the protocol
-//! ended     how it ended                                 torn      what a crash had left of a line
+//! ended     how it ended                                 refused   a budget does not allow it
+//! torn      what a crash had left of a line
 //! ```
 //!
 //! A line is durable before the call returns that appends it, so no partner sees anything of a run that the ledger does
-//! not have. A run without `ended` was killed, or goes on; it counts as spent.
+//! not have. A run without `ended` was killed, or goes on; it counts as spent. A run that is refused ends with its line
+//! `refused`, which is its only one if it is refused before it begins; it counts for nothing.
 //!
 //! **Several runs at once** share a file. It is locked while a line is appended, and no longer: the chain is checked,
 //! the budgets are compared with all lines and the new one is appended under one lock. So two runs cannot both have the
@@ -21,6 +23,7 @@
 
 mod account;
 mod chain;
+mod refusal;
 mod sketch;
 mod summary;
 #[cfg(feature = "testing")]
@@ -31,7 +34,7 @@ mod tests;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rand_core::CryptoRng;
@@ -41,13 +44,14 @@ use vesica_protocols::Role;
 use vesica_table::shown_path;
 use vesica_text::{Text, text};
 
-use crate::words::error::{Error, Kind, REPORT_A_BUG, RunPhase, Side};
+use crate::words::error::{Error, Kind, RunPhase};
+use crate::words::report::LedgerReport;
 use crate::words::results::{ResultChoice, shown};
 use crate::words::settings::Settings;
 use crate::words::system::exhausted;
-use account::Over;
 pub use chain::PartnerLearns;
 use chain::{Agreement, Begin, Chain, ChainError, End, Entry};
+use refusal::Over;
 pub(crate) use sketch::{Sketch, Sketcher};
 pub use summary::{BudgetUse, PartnerRuns, RunLine, SetRuns, Summary, Torn, read};
 
@@ -60,14 +64,19 @@ pub const USUAL_COUNTS: u64 = 4;
 pub(crate) struct RunLedger {
     path: PathBuf,
     sketch_key: [u8; 32],
-    run: Mutex<RunState>,
+    /// The number of the run, once it has a line.
+    run: Mutex<Option<u64>>,
 }
 
-#[derive(Default)]
-struct RunState {
-    set: Option<OwnSet>,
-    /// The number of the run's first line.
-    line: Option<u64>,
+/// A run that is to begin.
+pub(crate) struct NewRun<'a> {
+    pub(crate) role: Role,
+    pub(crate) settings: &'a Settings,
+    pub(crate) set: &'a OwnSet,
+    /// The partner's public key.
+    pub(crate) partner: String,
+    /// What a run by post is known by.
+    pub(crate) post: Option<String>,
 }
 
 /// This side's set, as a ledger has it.
@@ -101,7 +110,7 @@ impl RunLedger {
             chain.begin(&file, path, key)?;
             Ok(key)
         };
-        let sketch_key = opened().map_err(|error| chain_error(path, RunPhase::Prepare, &error))?;
+        let sketch_key = opened().map_err(|error| chain_error(path, &error, RunPhase::Prepare))?;
         Ok(RunLedger { path: path.into(), sketch_key, run: Mutex::default() })
     }
 
@@ -110,111 +119,97 @@ impl RunLedger {
         Sketcher::new(self.sketch_key, width)
     }
 
-    /// This side's set is known.
-    pub(crate) fn describe(&self, set: OwnSet) {
-        self.state().set = Some(set);
-    }
-
-    /// Writes down that a run begins with the partner of that public key. `post` is what a run by post is known by.
-    /// Gives what the user is to be told.
+    /// Writes down that a run begins, or that it is refused. `tell` gets what the user is to be told.
     ///
     /// # Errors
     /// If the run is not within the budgets, or the line cannot be made durable.
-    pub(crate) fn begin(
-        &self,
-        role: Role,
-        settings: &Settings,
-        partner: String,
-        post: Option<String>,
-    ) -> Result<Option<Text>, Error> {
-        let mut state = self.state();
-        let Some(set) = &state.set else {
-            return Err(Error {
-                phase: RunPhase::Agree,
-                kind: Kind::Internal,
-                ..Error::usage("no set", REPORT_A_BUG)
-            });
-        };
-        let begin = begin(role, settings, set, partner, post);
-        let (line, torn) = self.locked(|file, chain| {
+    pub(crate) fn begin(&self, run: &NewRun<'_>, tell: &dyn Fn(Text)) -> Result<(), Error> {
+        let mut begun = self.run();
+        self.locked(|file, chain| {
             let runs = account::runs(&chain.lines)?;
-            let goes_on = |run: &&account::NotedRun| {
-                begin.post.is_some() && run.begin.post == begin.post && run.begin.partner == begin.partner
-            };
-            if let Some(run) = runs.iter().find(goes_on) {
-                return Ok((run.line, 0));
+            let begin = run.begin(runs.len() as u64 + 1);
+            let goes_on = |noted: &&account::NotedRun| noted.goes_on_with(&begin);
+            if let Some(noted) = runs.iter().find(goes_on) {
+                *begun = Some(noted.begin.run);
+                return Ok(());
             }
+            let (number, torn) = (begin.run, chain.torn.len());
             let checked = account::check(account::spent(runs.iter(), &begin), &begin);
-            checked.map_err(|over| Stop::Over(over, times(&runs)))?;
-            let torn = chain.torn.len();
-            let line = chain.append(file, &self.path, Entry::Begin(Box::new(begin)))?;
-            Ok((line, torn))
-        })?;
-        state.line = Some(line);
-        let told = || {
-            text!(
-                "{}: line {} of the ledger was not whole: {} bytes that a crash had left. A line of its own quotes them; nothing \
-                 had left this side for them",
-                shown_path(&self.path),
-                line - 1,
-                torn
-            )
-        };
-        Ok((torn > 0).then(told))
+            let entry = match &checked {
+                Ok(()) => Entry::Begin(Box::new(begin)),
+                Err(over) => Entry::Refused(over.before(begin)),
+            };
+            let line = chain.append(file, &self.path, entry)?;
+            *begun = Some(number);
+            if torn > 0 {
+                tell(text!(
+                    "{}: line {} of the ledger was not whole: {} bytes that a crash had left. A line of its own quotes them; \
+                     nothing had left this side for them",
+                    shown_path(&self.path),
+                    line - 1,
+                    torn
+                ));
+            }
+            checked.map_err(Stop::Over)
+        })
     }
 
-    /// Writes down what both sides have agreed on, before the protocol begins.
+    /// Writes down what both sides have agreed on, before the protocol begins, or that the run is refused. By post, `query`
+    /// is the digest of what the sender answers.
     ///
     /// # Errors
     /// If the partner asks for more keys than the budget has left, or the line cannot be made durable.
-    pub(crate) fn agreed(&self, session: String, protocol: &str, peer_keys: u64) -> Result<(), Error> {
-        self.agreed_on(session, protocol, peer_keys, None)
-    }
-
-    /// The same by post, where the sender answers the query of that digest.
-    ///
-    /// # Errors
-    /// As [`agreed`](Self::agreed).
-    pub(crate) fn agreed_on(
+    pub(crate) fn agreed(
         &self,
         session: String,
         protocol: &str,
         peer_keys: u64,
         query: Option<String>,
     ) -> Result<(), Error> {
-        let Some(run) = self.state().line else { return Ok(()) };
+        let Some(run) = *self.run() else { return Ok(()) };
         let agreement = Agreement { run, session, protocol: protocol.to_owned(), peer_keys, query };
         self.locked(|file, chain| {
             let runs = account::runs(&chain.lines)?;
-            let Some(mine) = runs.iter().find(|known| known.line == run) else {
-                return Err(ChainError::Broken { line: run, why: "is not what this run has written" }.into());
-            };
+            let mine = account::of_number(&runs, run)?;
             if mine.agreements.contains(&agreement) {
                 return Ok(());
             }
-            let others = runs.iter().filter(|other| other.line != run);
-            let spent = account::spent(others, &mine.begin);
-            let checked = account::check_questions(spent, mine, peer_keys);
-            checked.map_err(|over| Stop::Over(over, times(&runs)))?;
-            chain.append(file, &self.path, Entry::Agreed(agreement))?;
-            Ok(())
+            let others = runs.iter().filter(|other| other.begin.run != run);
+            let checked = account::check_questions(account::spent(others, &mine.begin), mine, peer_keys);
+            let entry = match &checked {
+                Ok(()) => Entry::Agreed(agreement),
+                Err(over) => Entry::Refused(over.at(agreement)),
+            };
+            chain.append(file, &self.path, entry)?;
+            checked.map_err(Stop::Over)
         })
     }
 
-    /// Writes down how the run has ended, if it had begun. Gives what the user is to be told.
+    /// Writes down how the run has ended, if it had begun and was not refused. Gives its last line, if it has one.
     ///
     /// # Errors
     /// If the line cannot be made durable.
-    pub(crate) fn ended(&self, error: Option<&Error>) -> Result<Option<Text>, Error> {
-        let Some(run) = self.state().line else { return Ok(None) };
+    pub(crate) fn ended(&self, error: Option<&Error>) -> Result<Option<LedgerReport>, Error> {
+        let Some(run) = *self.run() else { return Ok(None) };
         let outcome = if error.is_none() { "confirmed" } else { "failed" }.to_owned();
         let phase = error.map(|error| error.phase.name().to_owned());
         let code = error.map_or(0, |error| error.kind.exit_code());
         self.locked(|file, chain| {
-            let line = chain.append(file, &self.path, Entry::Ended(End { run, outcome, phase, code }))?;
-            let (path, last) = (shown_path(&self.path), chain.last().to_hex().to_string());
-            Ok(Some(text!("{}: run {} ends with line {}, whose digest is {}", path, run, line, last)))
+            let runs = account::runs(&chain.lines)?;
+            let mine = account::of_number(&runs, run)?;
+            let line = match mine.refusal {
+                Some(_) => mine.last,
+                None => chain.append(file, &self.path, Entry::Ended(End { run, outcome, phase, code }))?,
+            };
+            let digest = chain.digests.get(line as usize).map(|digest| digest.to_hex().to_string());
+            Ok(Some(LedgerReport { run, line, digest: digest.unwrap_or_default() }))
         })
+    }
+
+    /// What the user is told of that last line.
+    pub(crate) fn last_line(&self, LedgerReport { run, line, digest }: &LedgerReport) -> Text {
+        let path = shown_path(&self.path);
+        text!("{}: run {} ends with line {}, whose digest is {}", path, *run, *line, digest.clone())
     }
 
     /// Reads the ledger and acts on it, with the file locked.
@@ -228,12 +223,12 @@ impl RunLedger {
             act(&file, &mut chain)
         };
         acted().map_err(|stop| match stop {
-            Stop::Chain(error) => chain_error(&self.path, RunPhase::Agree, &error),
-            Stop::Over(over, times) => refused(&self.path, &over, &times),
+            Stop::Chain(error) => chain_error(&self.path, &error, RunPhase::Agree),
+            Stop::Over(over) => over.error(&self.path),
         })
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, RunState> {
+    fn run(&self) -> MutexGuard<'_, Option<u64>> {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -241,8 +236,8 @@ impl RunLedger {
 /// Why nothing is appended.
 enum Stop {
     Chain(ChainError),
-    /// A budget, and when each run began.
-    Over(Over, Vec<(u64, String)>),
+    /// A budget does not allow the run.
+    Over(Over),
 }
 
 impl<E: Into<ChainError>> From<E> for Stop {
@@ -251,34 +246,33 @@ impl<E: Into<ChainError>> From<E> for Stop {
     }
 }
 
-fn times(runs: &[account::NotedRun]) -> Vec<(u64, String)> {
-    runs.iter().map(|run| (run.line, run.time.clone())).collect()
-}
-
-/// The first line of a run.
-fn begin(role: Role, settings: &Settings, set: &OwnSet, partner: String, post: Option<String>) -> Begin {
-    let result = settings.result.kind();
-    Begin {
-        role: role.name().to_owned(),
-        partner,
-        input: set.input.clone(),
-        rules: set.rules.clone(),
-        items: match set.encoding {
-            Encoding::Digest(Width::Digest128) => "digest128".to_owned(),
-            Encoding::Digest(Width::Digest256) => "digest256".to_owned(),
-            Encoding::Native { sigma } => format!("sigma{sigma}"),
-        },
-        keys: set.keys,
-        sketch: set.sketch.clone(),
-        protocol: settings.protocol.to_string(),
-        security: settings.security.name().to_owned(),
-        result: result.name().name().to_owned(),
-        partner_learns: partner_learns(role.other(), settings),
-        noise: settings.result.noise.map(shown),
-        max_counts: settings.budgets.max_counts.unwrap_or(USUAL_COUNTS),
-        max_questions: settings.budgets.max_questions,
-        max_epsilon: settings.budgets.max_epsilon.map(shown),
-        post,
+impl NewRun<'_> {
+    /// The first line of the run of that number.
+    fn begin(&self, run: u64) -> Begin {
+        let NewRun { role, settings, set, .. } = *self;
+        Begin {
+            run,
+            role: role.name().to_owned(),
+            partner: self.partner.clone(),
+            input: set.input.clone(),
+            rules: set.rules.clone(),
+            items: match set.encoding {
+                Encoding::Digest(Width::Digest128) => "digest128".to_owned(),
+                Encoding::Digest(Width::Digest256) => "digest256".to_owned(),
+                Encoding::Native { sigma } => format!("sigma{sigma}"),
+            },
+            keys: set.keys,
+            sketch: set.sketch.clone(),
+            protocol: settings.protocol.to_string(),
+            security: settings.security.name().to_owned(),
+            result: settings.result.kind().name().name().to_owned(),
+            partner_learns: partner_learns(role.other(), settings),
+            noise: settings.result.noise.map(shown),
+            max_counts: settings.budgets.max_counts.unwrap_or(USUAL_COUNTS),
+            max_questions: settings.budgets.max_questions,
+            max_epsilon: settings.budgets.max_epsilon.map(shown),
+            post: self.post.clone(),
+        }
     }
 }
 
@@ -306,16 +300,15 @@ fn of_lock(error: LedgerError) -> ChainError {
     ChainError::Io(io::Error::new(kind, text))
 }
 
-/// A ledger that cannot be used.
-fn chain_error(path: &Path, phase: RunPhase, error: &ChainError) -> Error {
-    let of = |kind, remedy: Text| Error {
-        phase,
-        kind,
-        ..Error::usage(text!("{}: the ledger: {}", shown_path(path), error.to_string()), remedy)
-    };
+/// A ledger that cannot be used by a run.
+fn chain_error(path: &Path, error: &ChainError, phase: RunPhase) -> Error {
+    let of = |kind, remedy: Text| Error { phase, kind, ..Error::usage(told(path, error), remedy) };
     match error {
         ChainError::Io(source) => match (exhausted(source), source.kind()) {
             (Some(remedy), _) => of(Kind::Resources, remedy.into()),
+            (None, io::ErrorKind::NotFound) => {
+                of(Kind::Usage, "make the folder first, or name a file in an existing one with `[ledger]`".into())
+            }
             (None, io::ErrorKind::WouldBlock) => {
                 of(Kind::Usage, "find out which program has it open, and end that; runs lock it for moments only".into())
             }
@@ -328,7 +321,7 @@ fn chain_error(path: &Path, phase: RunPhase, error: &ChainError) -> Error {
                 "name a file in a folder that you may write to with `[ledger]`; {nothing was written here}".into(),
             ),
         },
-        ChainError::NotALedger => {
+        ChainError::NotALedger | ChainError::Served => {
             of(Kind::Usage, "name a ledger of runs with `[ledger]`, or a new file, in which one begins".into())
         }
         ChainError::Broken { .. } => of(
@@ -338,67 +331,11 @@ fn chain_error(path: &Path, phase: RunPhase, error: &ChainError) -> Error {
     }
 }
 
-/// A run that a budget does not allow.
-fn refused(path: &Path, over: &Over, times: &[(u64, String)]) -> Error {
-    let ledger = shown_path(path);
-    let named = |lines: &[u64]| -> String {
-        let day = |line: &u64| times.iter().find(|(run, _)| run == line).and_then(|(_, time)| time.get(..10));
-        let of_run = |line: &u64| format!("{line} ({})", day(line).unwrap_or("?"));
-        lines.iter().map(of_run).collect::<Vec<_>>().join(", ")
-    };
-    let (message, remedy) = match over {
-        Over::Counts { most, earlier } => (
-            text!(
-                "{}: there were {} counts (or sums, or thresholds) with this partner about nearly the same set, and \
-                 `[max-counts {}]` is the limit: runs {}",
-                ledger,
-                earlier.len(),
-                *most,
-                named(earlier)
-            ),
-            "ask for no further number about this set: counts of sets that differ in one key tell of that key. \
-             `vesica ledger` shows the runs; a higher `[max-counts]` allows more",
-        ),
-        Over::Exact { most, earlier } if earlier.is_empty() => (
-            text!(
-                "{}: `[max-epsilon {}]` bounds counts with noise: by this run {the partner} would learn an exact number, or rows",
-                ledger,
-                most.clone()
-            ),
-            "{agree with the partner on} a count with `[noise]`, or leave out `[max-epsilon]`",
-        ),
-        Over::Exact { most, earlier } => (
-            text!(
-                "{}: earlier runs with this partner about nearly the same set had rows, or counts without noise, so no \
-                 `[max-epsilon {}]` holds: runs {}",
-                ledger,
-                most.clone(),
-                named(earlier)
-            ),
-            "leave out `[max-epsilon]`: `[max-counts]` bounds counts, `[max-questions]` rows",
-        ),
-        Over::Epsilon { total, most, earlier } => (
-            text!(
-                "{}: with this run, epsilon with this partner about nearly the same set would be {}, and `[max-epsilon {}]` is \
-                 the limit: runs {}",
-                ledger,
-                total.clone(),
-                most.clone(),
-                named(earlier)
-            ),
-            "{agree with the partner on} a smaller `[noise]`; `vesica ledger` shows the runs; a higher `[max-epsilon]` allows more",
-        ),
-        Over::Questions { asked, now, most, earlier } => (
-            text!(
-                "{}: the partner has asked for {} keys about nearly the same set{}, and `[max-questions {}]` is the limit: runs {}",
-                ledger,
-                *asked,
-                now.map_or_else(String::new, |now| format!(" and asks for {now} now")),
-                *most,
-                named(earlier)
-            ),
-            "`vesica ledger` shows the runs; a higher `[max-questions]` allows more",
-        ),
-    };
-    Error { side: Side::Ours, phase: RunPhase::Agree, kind: Kind::Refused, message, remedy: remedy.into() }
+/// What is wrong with a ledger.
+fn told(path: &Path, error: &ChainError) -> Text {
+    let path = shown_path(path);
+    match error {
+        ChainError::NotALedger | ChainError::Served => text!("{} {}", path, error.to_string()),
+        _ => text!("{}: the ledger: {}", path, error.to_string()),
+    }
 }

@@ -94,6 +94,9 @@ pub struct Report {
     /// What both sides have signed, if the settings ask for it and the run was confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
+    /// The run in this side's ledger, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<LedgerReport>,
     /// Why it failed, if it did.
     pub error: Option<Error>,
     /// Versions of program and wire.
@@ -144,6 +147,17 @@ pub struct KeptReport {
     /// Keys that were asked for, padding included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<u64>,
+}
+
+/// Where a run ends in the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LedgerReport {
+    /// The number of the run.
+    pub run: u64,
+    /// The number of its last line.
+    pub line: u64,
+    /// The BLAKE3 digest of that line in hexadecimal digits, which [`crate::ledger::read`] finds again.
+    pub digest: String,
 }
 
 /// The public keys of the two sides, as `vesica keygen` prints them.
@@ -221,6 +235,8 @@ pub struct Sizes {
     pub duplicates: u64,
     /// The size of my set that the partner saw.
     pub shown_items: Option<u64>,
+    /// Whether that size has left this side, so that the partner can have seen it.
+    pub shown: bool,
     /// The size of the partner's set that I saw.
     pub peer_items: Option<u64>,
 }

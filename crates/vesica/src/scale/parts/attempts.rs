@@ -1,4 +1,4 @@
-//! What the attempts of a round share: the ledger, and what their randomness is made from.
+//! What the attempts of a round share: the tally, and what their randomness is made from.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,17 +6,17 @@ use rand_core::CryptoRng;
 use vesica_crypto::wide_prg::WidePrg;
 use zeroize::Zeroizing;
 
-use super::rounds::Ledger;
+use super::rounds::PartTally;
 
-/// The ledger of the parts, for all lanes.
-pub(super) struct SharedLedger<'d, 'r>(Mutex<&'r mut Ledger<'d>>);
+/// The tally of the parts, for all lanes.
+pub(super) struct SharedTally<'d, 'r>(Mutex<&'r mut PartTally<'d>>);
 
-impl<'d, 'r> SharedLedger<'d, 'r> {
-    pub(super) fn new(ledger: &'r mut Ledger<'d>) -> Self {
-        SharedLedger(Mutex::new(ledger))
+impl<'d, 'r> SharedTally<'d, 'r> {
+    pub(super) fn new(tally: &'r mut PartTally<'d>) -> Self {
+        SharedTally(Mutex::new(tally))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, &'r mut Ledger<'d>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, &'r mut PartTally<'d>> {
         locked(&self.0)
     }
 }

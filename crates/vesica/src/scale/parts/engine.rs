@@ -43,7 +43,7 @@ use vesica_text::text;
 use super::line::RunConnection;
 use super::options::PlayOptions;
 use super::partitioned::PartitionedRun;
-use super::rounds::{Attempt, Ledger};
+use super::rounds::{Attempt, PartTally};
 use super::set::KeySet;
 use super::toss::Player;
 use crate::session::conversation::{Conversation, LocalOffer};
@@ -64,7 +64,7 @@ use crate::words::terms::Terms;
 use items::not_in_parts;
 pub use items::{Digests, digests, fingerprints, keyed};
 pub use packed::{Distinct, MARK, Marks, PackedItems, Rows, halves, marks, pack_items, row_lengths};
-pub use task::{PartReceipt, Played, Task};
+pub use task::{Played, PlayedPart, Task};
 use ticket::Ticket;
 pub use ticket::TicketBytes;
 
@@ -112,7 +112,7 @@ pub struct Round {
 #[derive(Debug, Clone, Default)]
 pub struct RoundEnded {
     /// Of the parts that came to an end. A part may be there several times.
-    pub receipts: Vec<PartReceipt>,
+    pub receipts: Vec<PlayedPart>,
     /// For each part with attempts, how many there were in which the partner may have learnt something. What is not listed
     /// counts by its receipts.
     pub attempts: Vec<(u32, u32)>,
@@ -237,7 +237,7 @@ impl Driver<'_> {
             result: settings.result.kind(),
             budget: settings.memory,
         };
-        let offer = LocalOffer { settings, terms, identity, items, memory, ledger: None };
+        let offer = LocalOffer { settings, terms, identity, items, memory, noted: None };
         let (agreed, _, mut channel, links) = Conversation::agree(met, &offer, reporter)?.release();
         let run = &mut channel;
         let player = Player::engine(self.slots);
@@ -251,15 +251,15 @@ impl Driver<'_> {
         let run = RunConnection::begin(channel, links.as_mut(), &partitioned, &play_options, rng);
         let run = &mut run.map_err(|error| Error::session(RunPhase::Parts, &error))?;
         reporter.enter(RunPhase::Parts, partitioned.count() as u64);
-        let played = partitioned.rounds(run, reporter, &mut |ledger, run, round| {
-            let ended = self.round(&partitioned, ledger, run, round, engine);
+        let played = partitioned.rounds(run, reporter, &mut |tally, run, round| {
+            let ended = self.round(&partitioned, tally, run, round, engine);
             run.end_round(round.0);
             ended.map_err(|error| of_engine(error).into())
         });
-        let played = played.and_then(|ledger| {
-            let chosen = engine.chosen(&ledger.counting(), true, &watch(&RefCell::new(&mut *run)));
+        let played = played.and_then(|tally| {
+            let chosen = engine.chosen(&tally.counting(), true, &watch(&RefCell::new(&mut *run)));
             chosen.map_err(of_engine).inspect_err(|_| run.channel_mut().abort())?;
-            partitioned.confirm(&ledger, run, reporter)
+            partitioned.confirm(&tally, run, reporter)
         });
         reporter.transcript(run.channel());
         let receipt = played.map_err(|error| Error::session(reporter.current(), &error))?;
@@ -271,17 +271,17 @@ impl Driver<'_> {
     fn round(
         &self,
         partitioned: &PartitionedRun<'_>,
-        ledger: &mut Ledger<'_>,
+        tally: &mut PartTally<'_>,
         run: &mut RunConnection<'_>,
         (number, parts): (u16, &[u32]),
         engine: &mut dyn Engine,
     ) -> Result<(), Error> {
         let run = RefCell::new(run);
         if number > 0 {
-            engine.chosen(&ledger.counting(), false, &watch(&run))?;
+            engine.chosen(&tally.counting(), false, &watch(&run))?;
         }
         // The engine tells of attempts when it has made them, so all of them must be within the allowance before.
-        ledger.afford(parts).map_err(|error| Error::session(RunPhase::Parts, &error.into()))?;
+        tally.afford(parts).map_err(|error| Error::session(RunPhase::Parts, &error.into()))?;
         let ticket = self.ticket(partitioned, number, parts.len()).encode()?;
         let round = Round { number, parts: parts.to_vec(), ticket };
         let ended = engine.play(round, &watch(&run))?;
@@ -289,7 +289,7 @@ impl Driver<'_> {
             return Err(failed.clone());
         }
         watch(&run)()?;
-        record(ledger, parts, &ended, (partitioned.agreed, self.reporter))
+        record(tally, parts, &ended, (partitioned.agreed, self.reporter))
     }
 
     fn ticket(&self, partitioned: &PartitionedRun<'_>, round: u16, parts: usize) -> Ticket {
@@ -323,9 +323,9 @@ impl PartitionedRun<'_> {
     }
 }
 
-/// Puts into the ledger how a round went.
+/// Puts into the tally how a round went.
 fn record(
-    ledger: &mut Ledger<'_>,
+    tally: &mut PartTally<'_>,
     parts: &[u32],
     ended: &RoundEnded,
     (agreed, reporter): (&Agreed, &Reporter<'_>),
@@ -343,29 +343,29 @@ fn record(
             });
         }
     }
-    let begin = |ledger: &mut Ledger<'_>, part| {
-        ledger.begin(part).map_err(|error| Error::session(RunPhase::Parts, &error.into()))?;
+    let begin = |tally: &mut PartTally<'_>, part| {
+        tally.begin(part).map_err(|error| Error::session(RunPhase::Parts, &error.into()))?;
         if task::shows_nothing(agreed) {
-            ledger.show_nothing(part);
+            tally.show_nothing(part);
         }
         Ok::<(), Error>(())
     };
     let listed: HashMap<u32, u32> = attempts.iter().copied().collect();
     let mut begun: HashMap<u32, u32> = HashMap::new();
-    for PartReceipt { part, receipt, matches } in receipts {
-        if ledger.has(*part, receipt) {
+    for PlayedPart { part, receipt, matches } in receipts {
+        if tally.has(*part, receipt) {
             continue;
         }
-        if !ledger.holds(*part) {
+        if !tally.holds(*part) {
             reporter.part_done(*part);
         }
-        begin(ledger, *part)?;
+        begin(tally, *part)?;
         *begun.entry(*part).or_default() += 1;
-        ledger.hold(*part, Attempt { receipt: *receipt, matches: *matches, kept: None });
+        tally.hold(*part, Attempt { receipt: *receipt, matches: *matches, kept: None });
     }
     for (part, attempts) in listed {
         for _ in begun.get(&part).copied().unwrap_or(0)..attempts {
-            begin(ledger, part)?;
+            begin(tally, part)?;
         }
     }
     Ok(())

@@ -19,11 +19,11 @@ use vesica_channel::{Channel as _, ChannelError, Fault};
 use vesica_net::Connection;
 use vesica_protocols::Role;
 
-use super::attempts::{Seed, SharedLedger, locked};
+use super::attempts::{Seed, SharedTally, locked};
 use super::options::PlayOptions;
 use super::part::{ANY, AttemptContext, PartProgress};
 use super::partitioned::PartitionedRun;
-use super::rounds::Ledger;
+use super::rounds::PartTally;
 use super::toss::Player;
 use crate::session::SessionError;
 use crate::session::links::Links;
@@ -44,7 +44,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// Plays the parts of a round that are still `open`: one attempt at each.
 pub(super) fn round<'d>(
     partitioned: &'d PartitionedRun<'_>,
-    ledger: &mut Ledger<'d>,
+    tally: &mut PartTally<'d>,
     (run, links): (&mut Connection, &dyn Links),
     (round, missing, open): (u16, &[u32], Vec<u32>),
     play_options: &PlayOptions<'_>,
@@ -66,7 +66,7 @@ pub(super) fn round<'d>(
     let lanes_of = Lanes {
         table: &table,
         links,
-        ledger: SharedLedger::new(ledger),
+        tally: SharedTally::new(tally),
         follows: follows(links, players.theirs, partitioned.agreed.role()),
         again: players.theirs.names,
         opened: Mutex::new(open.iter().copied().rev().collect()),
@@ -102,7 +102,7 @@ fn follows(links: &dyn Links, partner: Player, role: Role) -> bool {
 struct Lanes<'l, 'd, 'r> {
     table: &'l AttemptContext<'d, 'l>,
     links: &'l dyn Links,
-    ledger: SharedLedger<'d, 'r>,
+    tally: SharedTally<'d, 'r>,
     /// Whether the partner says which part comes next.
     follows: bool,
     /// An engine may lose what a task has played, and plays it again. Only its receipts tell that it does not.
@@ -188,11 +188,11 @@ impl Lanes<'_, '_, '_> {
                     if met.check().is_err() {
                         continue;
                     }
-                    self.table.attempt_over(&self.ledger, &mut met, ANY)
+                    self.table.attempt_over(&self.tally, &mut met, ANY)
                 }
                 None => {
                     let Some(part) = self.next().filter(|_| !self.is_over()) else { return };
-                    self.table.attempt(&self.ledger, self.links, part, &|| !self.is_over(), &mut rng)
+                    self.table.attempt(&self.tally, self.links, part, &|| !self.is_over(), &mut rng)
                 }
             };
             match ended {

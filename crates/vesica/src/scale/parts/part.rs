@@ -17,10 +17,10 @@ use vesica_encode::items::Items;
 use vesica_net::{Connection, NetError, Nonces, PartCall};
 use vesica_protocols::{Error as ProtocolError, Learns, Pending, Phase, Progress, Role, Sizes};
 
-use super::attempts::{Seed, SharedLedger};
+use super::attempts::{Seed, SharedTally};
 use super::options::{PlayOptions, check_kind};
 use super::partitioned::PartitionedRun;
-use super::rounds::{Attempt, Receipt};
+use super::rounds::{Attempt, PartDigest};
 use super::set::{Kept, PartSet, disk};
 use super::toss::Job;
 use crate::session::links::Links;
@@ -106,7 +106,7 @@ impl<'d> AttemptContext<'d, '_> {
     /// connection failed, or there was none.
     pub(super) fn attempt(
         &self,
-        ledger: &SharedLedger<'d, '_>,
+        tally: &SharedTally<'d, '_>,
         links: &dyn Links,
         part: u32,
         wanted: &dyn Fn() -> bool,
@@ -115,7 +115,7 @@ impl<'d> AttemptContext<'d, '_> {
         let link = |error| self.partitioned.link_failed(error);
         links.check().map_err(link)?;
         match links.open(&self.call(part, &self.header(part).encode(), wanted), rng) {
-            Ok(Some(mut met)) => self.attempt_over(ledger, &mut met, part),
+            Ok(Some(mut met)) => self.attempt_over(tally, &mut met, part),
             Ok(None) => Ok(None),
             // All the time for waiting is over, and other parts would take as long.
             Err(error @ NetError::Unreachable { .. }) => Err(link(error).into()),
@@ -130,11 +130,11 @@ impl<'d> AttemptContext<'d, '_> {
     /// One attempt over a connection that is there.
     pub(super) fn attempt_over(
         &self,
-        ledger: &SharedLedger<'d, '_>,
+        tally: &SharedTally<'d, '_>,
         met: &mut Connection,
         part: u32,
     ) -> Result<Option<u32>, SessionError> {
-        match self.play(ledger, met, self.header(part)) {
+        match self.play(tally, met, self.header(part)) {
             Ok(played) => Ok(played),
             // Another attempt would not be allowed, so that nothing comes of the other parts.
             Err(error) if self.partitioned.agreed.for_cores && self.may_have_shown(met) => Err(error),
@@ -146,7 +146,7 @@ impl<'d> AttemptContext<'d, '_> {
     /// The attempt on its connection.
     pub(super) fn play(
         &self,
-        ledger: &SharedLedger<'d, '_>,
+        tally: &SharedTally<'d, '_>,
         channel: &mut Connection,
         mine: Header,
     ) -> Result<Option<u32>, SessionError> {
@@ -160,20 +160,20 @@ impl<'d> AttemptContext<'d, '_> {
         if channel.check().is_err() {
             return Ok(None);
         }
-        let number = ledger.lock().begin(part).inspect_err(|_| channel.abort())?;
+        let number = tally.lock().begin(part).inspect_err(|_| channel.abort())?;
         let counted = reporter.part_begins(channel);
         let attempt = self.partitioned.agreed.attempt(attempt_id(self.partitioned, channel, part));
         let workers = Workers { threads: self.threads, device: self.play_options.device.clone() };
         let held = self.held(&attempt, part, channel, workers, &mut self.seed.of_attempt(part, number));
         reporter.part_ended(counted, channel);
         if !self.may_have_shown(channel) {
-            ledger.lock().show_nothing(part);
+            tally.lock().show_nothing(part);
         }
         let held = held?;
         let first = {
-            let mut ledger = ledger.lock();
-            let first = !ledger.holds(part);
-            ledger.hold(part, held);
+            let mut tally = tally.lock();
+            let first = !tally.holds(part);
+            tally.hold(part, held);
             first
         };
         if first {
@@ -242,7 +242,7 @@ pub(super) fn asked(mine: &Header, theirs: &Header, played: &[u32]) -> Result<Op
 
 /// What an attempt has come to.
 struct Played<'i> {
-    receipt: Receipt,
+    receipt: PartDigest,
     matches: u64,
     pending: Option<Pending<'i>>,
 }
@@ -265,7 +265,7 @@ fn run_part<'i>(
     let pending = attempt.run(items, channel, workers, progress, None, rng)?;
     let confirmed = attempt.confirm(pending, channel, &|| progress.enter(RunPhase::Confirm))?;
     let Confirmation { pending, count, .. } = confirmed;
-    let receipt = receipt(attempt, &channel.digests(), count);
+    let receipt = part_digest(attempt, &channel.digests(), count);
     let matches = if attempt.learns == Learns::Both { count } else { 0 };
     Ok(Played { receipt, matches, pending })
 }
@@ -296,7 +296,7 @@ pub(super) fn hash_attempt(
     *hasher.finalize().as_bytes()
 }
 
-pub(super) fn receipt(attempt: &Agreed, digests: &Digests, count: u64) -> Receipt {
+pub(super) fn part_digest(attempt: &Agreed, digests: &Digests, count: u64) -> PartDigest {
     let (from_receiver, from_sender) = match attempt.role() {
         Role::Receiver => (digests.sent, digests.received),
         Role::Sender => (digests.received, digests.sent),

@@ -3,7 +3,7 @@
 use rand_core::CryptoRng;
 use vesica_net::{Connection, NetError};
 
-use super::rounds::Ledger;
+use super::rounds::PartTally;
 use super::set::{KeySet, PartSet};
 use super::toss::{self, Job, Player};
 use crate::session::{Agreed, SessionError};
@@ -43,13 +43,13 @@ impl<'a> PartitionedRun<'a> {
         self.agreed.parts.count()
     }
 
-    pub(super) fn report(&self, ledger: &Ledger<'_>) -> PartsReport {
+    pub(super) fn report(&self, tally: &PartTally<'_>) -> PartsReport {
         PartsReport {
             count: self.count() as u32,
             bound: self.agreed.played().of(self.agreed.role()) as u64,
             lanes: self.job.players.at_once().into(),
-            attempts: ledger.attempts(),
-            spent: ledger.repeated(),
+            attempts: tally.attempts(),
+            spent: tally.repeated(),
         }
     }
 }

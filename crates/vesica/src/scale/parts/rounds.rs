@@ -15,19 +15,19 @@ use crate::words::parts::MOST_ROUNDS;
 use crate::words::parts::PartsError;
 
 /// What both sides have of an attempt that they saw alike.
-pub(crate) type Receipt = [u8; 32];
+pub(crate) type PartDigest = [u8; 32];
 
 /// An attempt of this side that came to its end.
 pub(crate) struct Attempt<'d> {
-    pub(crate) receipt: Receipt,
+    pub(crate) receipt: PartDigest,
     /// Matching items, where both sides learn them.
     pub(crate) matches: u64,
     /// The matches of this side, if it learns them.
     pub(crate) kept: Option<Kept<'d>>,
 }
 
-/// The ledger that one side keeps of its parts.
-pub(crate) struct Ledger<'d> {
+/// The tally that one side keeps of its parts.
+pub(crate) struct PartTally<'d> {
     parts: Vec<Part<'d>>,
     allowance: u32,
 }
@@ -45,15 +45,15 @@ struct Part<'d> {
     chosen: Option<usize>,
 }
 
-impl<'d> Ledger<'d> {
+impl<'d> PartTally<'d> {
     /// Of so many parts, none of them played, of which so many may be played again.
     pub(crate) fn new(parts: usize, allowance: u32) -> Self {
-        Ledger { parts: (0..parts).map(|_| Part::default()).collect(), allowance }
+        PartTally { parts: (0..parts).map(|_| Part::default()).collect(), allowance }
     }
 
     /// That of a task, which has one part and counts its attempts itself.
     pub(crate) fn of_task(parts: usize) -> Self {
-        Ledger::new(parts, u32::MAX)
+        PartTally::new(parts, u32::MAX)
     }
 
     /// The last attempt at that part, taken out.
@@ -80,13 +80,13 @@ impl<'d> Ledger<'d> {
     }
 
     /// Whether this side holds that receipt of a part.
-    pub(crate) fn has(&self, part: u32, receipt: &Receipt) -> bool {
+    pub(crate) fn has(&self, part: u32, receipt: &PartDigest) -> bool {
         let held = self.parts.get(part as usize).map_or(&[][..], |part| &part.held);
         held.iter().any(|held| held.receipt == *receipt)
     }
 
     /// The receipts that count so far, with their parts.
-    pub(crate) fn counting(&self) -> Vec<(u32, Receipt)> {
+    pub(crate) fn counting(&self) -> Vec<(u32, PartDigest)> {
         let parts = (0..).zip(&self.parts);
         parts.filter_map(|(number, part)| Some((number, part.held.get(part.chosen?)?.receipt))).collect()
     }
@@ -162,7 +162,7 @@ impl<'d> Ledger<'d> {
 
     /// The last receipt that this side holds of each part.
     #[cfg(test)]
-    pub(crate) fn receipts_mut(&mut self) -> impl Iterator<Item = &mut Receipt> {
+    pub(crate) fn receipts_mut(&mut self) -> impl Iterator<Item = &mut PartDigest> {
         self.parts.iter_mut().filter_map(|part| part.held.last_mut()).map(|held| &mut held.receipt)
     }
 
@@ -173,7 +173,7 @@ impl<'d> Ledger<'d> {
         round: u16,
         role: Role,
     ) -> Result<(), SessionError> {
-        let mine: Vec<(u32, Receipt)> = self.receipts().collect();
+        let mine: Vec<(u32, PartDigest)> = self.receipts().collect();
         let most = self.parts.len() * usize::from(MOST_ROUNDS) + self.allowance as usize;
         let theirs = exchange_receipts(run, round, &mine, (self.parts.len(), most))?;
         self.choose(&theirs, role);
@@ -181,20 +181,20 @@ impl<'d> Ledger<'d> {
     }
 
     /// Receipts that this side holds of parts that are not done.
-    fn receipts(&self) -> impl Iterator<Item = (u32, Receipt)> {
+    fn receipts(&self) -> impl Iterator<Item = (u32, PartDigest)> {
         let open = (0..).zip(&self.parts).filter(|(_, part)| part.chosen.is_none());
         open.flat_map(|(number, part)| part.held.iter().map(move |held| (number, held.receipt)))
     }
 
     /// Of each part the first receipt of the receiver's list that is in both.
-    fn choose(&mut self, theirs: &[(u32, Receipt)], role: Role) {
-        let known: HashSet<&(u32, Receipt)> = theirs.iter().collect();
-        let mut of_part: HashMap<u32, Vec<&Receipt>> = HashMap::new();
+    fn choose(&mut self, theirs: &[(u32, PartDigest)], role: Role) {
+        let known: HashSet<&(u32, PartDigest)> = theirs.iter().collect();
+        let mut of_part: HashMap<u32, Vec<&PartDigest>> = HashMap::new();
         theirs.iter().for_each(|(part, receipt)| of_part.entry(*part).or_default().push(receipt));
         let missing = self.missing();
         for number in missing {
             let part = &mut self.parts[number as usize];
-            let place = |receipt: &Receipt| part.held.iter().position(|held| held.receipt == *receipt);
+            let place = |receipt: &PartDigest| part.held.iter().position(|held| held.receipt == *receipt);
             part.chosen = match role {
                 Role::Receiver => part.held.iter().position(|held| known.contains(&(number, held.receipt))),
                 Role::Sender => of_part.get(&number).into_iter().flatten().copied().find_map(place),
@@ -276,9 +276,9 @@ pub(super) fn recv_round(run: &mut Connection, mine: &[u8]) -> Result<(), Sessio
 fn exchange_receipts(
     run: &mut RunConnection<'_>,
     round: u16,
-    mine: &[(u32, Receipt)],
+    mine: &[(u32, PartDigest)],
     most: (usize, usize),
-) -> Result<Vec<(u32, Receipt)>, SessionError> {
+) -> Result<Vec<(u32, PartDigest)>, SessionError> {
     let mut writer = Writer::new();
     writer.list(mine, |writer, (part, receipt)| {
         writer.u32(*part).fixed(receipt);
@@ -289,7 +289,7 @@ fn exchange_receipts(
 pub(super) fn recv_receipts(
     run: &mut Connection,
     (parts, most): (usize, usize),
-) -> Result<Vec<(u32, Receipt)>, SessionError> {
+) -> Result<Vec<(u32, PartDigest)>, SessionError> {
     let mut count = [0; 4];
     run.recv_exact(&mut count)?;
     let count = u32::from_le_bytes(count) as usize;
@@ -301,7 +301,7 @@ pub(super) fn recv_receipts(
     let decode = |cause| SessionError::Decode { what: "a list of receipts", cause };
     let mut reader = Reader::new(&bytes);
     let entry = |_| Ok((reader.u32().map_err(decode)?, reader.array().map_err(decode)?));
-    let receipts: Vec<(u32, Receipt)> = (0..count).map(entry).collect::<Result<_, SessionError>>()?;
+    let receipts: Vec<(u32, PartDigest)> = (0..count).map(entry).collect::<Result<_, SessionError>>()?;
     match receipts.iter().all(|(part, _)| (*part as usize) < parts) {
         true => Ok(receipts),
         false => Err(PartsError::Differ("number of parts").into()),
@@ -366,32 +366,32 @@ mod tests {
 
     #[test]
     fn parts_that_were_played_are_played_again_as_far_as_the_allowance_goes() {
-        let mut ledger = Ledger::new(128, 8);
+        let mut tally = PartTally::new(128, 8);
         for part in 0..128 {
-            ledger.begin(part).unwrap();
+            tally.begin(part).unwrap();
         }
         let eight: Vec<u32> = (3..11).collect();
-        ledger.afford(&eight).unwrap();
-        assert_eq!(ledger.afford(&[&eight[..], &[99]].concat()), Err(PartsError::Allowance { allowance: 8 }));
-        ledger.begin(0).unwrap();
-        assert_eq!(ledger.afford(&eight), Err(PartsError::Allowance { allowance: 8 }));
-        Ledger::new(128, 8).afford(&(0..128).collect::<Vec<_>>()).unwrap();
+        tally.afford(&eight).unwrap();
+        assert_eq!(tally.afford(&[&eight[..], &[99]].concat()), Err(PartsError::Allowance { allowance: 8 }));
+        tally.begin(0).unwrap();
+        assert_eq!(tally.afford(&eight), Err(PartsError::Allowance { allowance: 8 }));
+        PartTally::new(128, 8).afford(&(0..128).collect::<Vec<_>>()).unwrap();
     }
 
     #[test]
     fn an_attempt_that_shows_nothing_takes_off_itself_alone() {
-        let mut ledger = Ledger::new(2, 4);
-        ledger.begin(1).unwrap();
-        let numbers = [(); 3].map(|()| ledger.begin(0).unwrap());
+        let mut tally = PartTally::new(2, 4);
+        tally.begin(1).unwrap();
+        let numbers = [(); 3].map(|()| tally.begin(0).unwrap());
         assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), 3, "each draws its own randomness");
-        assert_eq!((ledger.attempts(), ledger.repeated()), (4, 2));
+        assert_eq!((tally.attempts(), tally.repeated()), (4, 2));
         for left in [1, 0, 0] {
-            ledger.show_nothing(0);
-            assert_eq!((ledger.attempts(), ledger.repeated()), (4, left));
+            tally.show_nothing(0);
+            assert_eq!((tally.attempts(), tally.repeated()), (4, left));
         }
-        ledger.begin(1).unwrap();
-        ledger.begin(0).unwrap();
-        assert_eq!(ledger.repeated(), 1, "the first attempt of a part that shows something is free");
+        tally.begin(1).unwrap();
+        tally.begin(0).unwrap();
+        assert_eq!(tally.repeated(), 1, "the first attempt of a part that shows something is free");
     }
 
     /// What a side makes of those bytes that has this ROUND itself.
@@ -420,14 +420,14 @@ mod tests {
     }
 
     /// What a side makes of a list with these bytes, of three parts and five receipts at most.
-    fn taken(bytes: &[u8]) -> Result<Vec<(u32, Receipt)>, SessionError> {
+    fn taken(bytes: &[u8]) -> Result<Vec<(u32, PartDigest)>, SessionError> {
         let (mut mine, mut theirs) = vesica_net::memory::pair(&vesica_channel::CancelToken::new());
         theirs.send(bytes).and_then(|()| theirs.flush()).unwrap();
         drop(theirs);
         recv_receipts(&mut mine, (3, 5))
     }
 
-    fn list(count: u32, entries: &[(u32, Receipt)]) -> Vec<u8> {
+    fn list(count: u32, entries: &[(u32, PartDigest)]) -> Vec<u8> {
         let bytes = entries.iter().flat_map(|(part, receipt)| [&part.to_le_bytes()[..], receipt].concat());
         count.to_le_bytes().into_iter().chain(bytes).collect()
     }
@@ -448,25 +448,25 @@ mod tests {
         Attempt { receipt: [receipt; 32], matches: receipt.into(), kept: None }
     }
 
-    fn ledger(of_parts: &[&[u8]]) -> Ledger<'static> {
-        let mut ledger = Ledger::new(of_parts.len(), 4);
+    fn tally(of_parts: &[&[u8]]) -> PartTally<'static> {
+        let mut tally = PartTally::new(of_parts.len(), 4);
         let each =
             (0..).zip(of_parts).flat_map(|(part, held)| held.iter().map(move |receipt| (part, *receipt)));
-        each.for_each(|(part, receipt)| ledger.hold(part, held(receipt)));
-        ledger
+        each.for_each(|(part, receipt)| tally.hold(part, held(receipt)));
+        tally
     }
 
     #[test]
     fn the_first_receipt_of_the_receiver_that_the_sender_has_of_the_same_part_is_chosen() {
         let (mut receiver, mut sender) =
-            (ledger(&[&[1, 2, 3], &[4], &[5, 6], &[]]), ledger(&[&[9, 3, 2], &[6], &[7, 5], &[8]]));
-        let [mine, theirs] = [&receiver, &sender].map(|ledger| ledger.receipts().collect::<Vec<_>>());
+            (tally(&[&[1, 2, 3], &[4], &[5, 6], &[]]), tally(&[&[9, 3, 2], &[6], &[7, 5], &[8]]));
+        let [mine, theirs] = [&receiver, &sender].map(|tally| tally.receipts().collect::<Vec<_>>());
         receiver.choose(&theirs, Role::Receiver);
         sender.choose(&mine, Role::Sender);
-        for ledger in [&receiver, &sender] {
-            assert_eq!(ledger.counting(), [(0, [2; 32]), (2, [5; 32])]);
-            assert_eq!((ledger.missing(), ledger.matches()), (vec![1, 3], 7));
-            assert_eq!(ledger.root(&[0; 32]), Err(PartsError::Missing { missing: 2, count: 4 }));
+        for tally in [&receiver, &sender] {
+            assert_eq!(tally.counting(), [(0, [2; 32]), (2, [5; 32])]);
+            assert_eq!((tally.missing(), tally.matches()), (vec![1, 3], 7));
+            assert_eq!(tally.root(&[0; 32]), Err(PartsError::Missing { missing: 2, count: 4 }));
         }
     }
 
@@ -474,29 +474,29 @@ mod tests {
     #[test]
     fn the_matches_are_those_of_the_attempts_that_count() {
         let items = Items::of_keys(Width::Digest128, &["one", "two", "three"]).unwrap();
-        let mut ledger = Ledger::new(2, 4);
+        let mut tally = PartTally::new(2, 4);
         for (part, receipt, item) in [(0, 1, 0), (0, 2, 1), (0, 3, 2), (1, 4, 2), (1, 5, 0)] {
             let found = Outcome::Matches(items.matches(std::iter::once(item)));
             let kept = Some(Kept::Pending(Pending::found(found)));
-            ledger.hold(part, Attempt { receipt: [receipt; 32], matches: receipt.into(), kept });
+            tally.hold(part, Attempt { receipt: [receipt; 32], matches: receipt.into(), kept });
         }
-        ledger.choose(&[(1, [4; 32]), (0, [2; 32])], Role::Receiver);
-        assert_eq!(ledger.matches(), 6);
+        tally.choose(&[(1, [4; 32]), (0, [2; 32])], Role::Receiver);
+        assert_eq!(tally.matches(), 6);
         let rows = |kept| match kept {
             Some(Kept::Pending(pending)) => Pending::matches(pending).unwrap().into_rows(),
             _ => panic!("each attempt has matches"),
         };
-        let rows: Vec<Vec<u64>> = ledger.into_chosen().map(rows).collect();
+        let rows: Vec<Vec<u64>> = tally.into_chosen().map(rows).collect();
         assert_eq!(rows, [1, 2].map(|item| items.rows_of(item).collect::<Vec<_>>()));
     }
 
     #[test]
     fn the_root_depends_on_the_run_and_on_every_receipt_and_its_part() {
         let root = |job: u8, of_parts: [u8; 2]| {
-            let mut ledger = ledger(&[&of_parts[..1], &of_parts[1..]]);
-            let theirs: Vec<_> = ledger.receipts().collect();
-            ledger.choose(&theirs, Role::Receiver);
-            ledger.root(&[job; 32]).unwrap()
+            let mut tally = tally(&[&of_parts[..1], &of_parts[1..]]);
+            let theirs: Vec<_> = tally.receipts().collect();
+            tally.choose(&theirs, Role::Receiver);
+            tally.root(&[job; 32]).unwrap()
         };
         let roots = [root(0, [1, 2]), root(1, [1, 2]), root(0, [2, 1]), root(0, [1, 3]), root(0, [3, 2])];
         assert_eq!(roots.iter().collect::<HashSet<_>>().len(), roots.len());
@@ -504,11 +504,11 @@ mod tests {
 
     #[test]
     fn a_part_is_in_four_rounds_at_most() {
-        let mut ledger = Ledger::new(4, 4);
+        let mut tally = PartTally::new(4, 4);
         for _ in 0..MOST_ROUNDS {
-            ledger.enter(&[0, 2]).unwrap();
+            tally.enter(&[0, 2]).unwrap();
         }
-        ledger.enter(&[1, 3]).unwrap();
-        assert_eq!(ledger.enter(&[1, 2, 3]), Err(PartsError::Missing { missing: 1, count: 4 }));
+        tally.enter(&[1, 3]).unwrap();
+        assert_eq!(tally.enter(&[1, 2, 3]), Err(PartsError::Missing { missing: 1, count: 4 }));
     }
 }

@@ -9,7 +9,7 @@ use super::line::{self, RunConnection};
 use super::options::PlayOptions;
 use super::part::PartProgress;
 use super::partitioned::PartitionedRun;
-use super::rounds::{self, Ledger};
+use super::rounds::{self, PartTally};
 use super::set::{KeySet, Selected};
 use super::toss::Player;
 use crate::session::links::Links;
@@ -21,7 +21,7 @@ use crate::words::receipt::Receipt;
 
 /// Plays a round: its number and its parts.
 pub(super) type PlayRound<'d, 'r> =
-    &'r mut dyn FnMut(&mut Ledger<'d>, &mut RunConnection<'_>, (u16, &[u32])) -> Result<(), SessionError>;
+    &'r mut dyn FnMut(&mut PartTally<'d>, &mut RunConnection<'_>, (u16, &[u32])) -> Result<(), SessionError>;
 
 /// Ends the conversation. Both sides see a difference, and take their leave in order, so that each one's message reaches
 /// the other; of anything else the partner is told nothing.
@@ -43,14 +43,14 @@ impl PartitionedRun<'_> {
         play_options: &PlayOptions<'_>,
         progress: &'d PartProgress<'_>,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Ledger<'d>, SessionError> {
-        self.rounds(run, play_options.reporter, &mut |ledger, run, (round, parts)| {
-            let before = ledger.lengths(parts);
+    ) -> Result<PartTally<'d>, SessionError> {
+        self.rounds(run, play_options.reporter, &mut |tally, run, (round, parts)| {
+            let before = tally.lengths(parts);
             loop {
                 // Where the connection of the run broke, what is left of the round is played after it was made again.
-                let open = ledger.same_length(&before);
+                let open = tally.same_length(&before);
                 let ended =
-                    lanes::round(self, ledger, run.both(), (round, parts, open), play_options, progress, rng);
+                    lanes::round(self, tally, run.both(), (round, parts, open), play_options, progress, rng);
                 match ended {
                     Err(error) if line::is_broken(&error) => run.mend()?,
                     ended => break ended?,
@@ -67,49 +67,49 @@ impl PartitionedRun<'_> {
         run: &mut RunConnection<'_>,
         reporter: &Reporter<'_>,
         play: PlayRound<'d, '_>,
-    ) -> Result<Ledger<'d>, SessionError> {
+    ) -> Result<PartTally<'d>, SessionError> {
         let allowance = self.agreed.allowance(self.job.players.at_once());
         reporter.questions(self.agreed, allowance);
-        let mut ledger = Ledger::new(self.count(), allowance);
-        let played = self.rounds_of(&mut ledger, run, play);
-        reporter.parts(self.report(&ledger), self.agreed.max_tested_keys(ledger.repeated()));
+        let mut tally = PartTally::new(self.count(), allowance);
+        let played = self.rounds_of(&mut tally, run, play);
+        reporter.parts(self.report(&tally), self.agreed.max_tested_keys(tally.repeated()));
         played.inspect_err(|error| leave(run.channel_mut(), error))?;
-        Ok(ledger)
+        Ok(tally)
     }
 
     fn rounds_of<'d>(
         &self,
-        ledger: &mut Ledger<'d>,
+        tally: &mut PartTally<'d>,
         run: &mut RunConnection<'_>,
         play: PlayRound<'d, '_>,
     ) -> Result<(), SessionError> {
         for round in 0..=u16::MAX {
-            let missing = ledger.missing();
+            let missing = tally.missing();
             let parts = rounds::in_round(&missing, self.job.players);
-            ledger.enter(parts)?;
+            tally.enter(parts)?;
             rounds::exchange_round(run, round, self.count(), parts)?;
-            play(ledger, run, (round, parts))?;
-            ledger.compare(run, round, self.agreed.role())?;
-            if ledger.missing().is_empty() {
+            play(tally, run, (round, parts))?;
+            tally.compare(run, round, self.agreed.role())?;
+            if tally.missing().is_empty() {
                 run.end_rounds();
                 return Ok(());
             }
         }
-        Err(PartsError::Missing { missing: ledger.missing().len(), count: self.count() }.into())
+        Err(PartsError::Missing { missing: tally.missing().len(), count: self.count() }.into())
     }
 
     /// Compares root, matches and digests with the partner, and signs: DONE of the whole run. The statement has the digests of
     /// the connection that DONE goes over.
     pub(crate) fn confirm(
         &self,
-        ledger: &Ledger<'_>,
+        tally: &PartTally<'_>,
         run: &mut RunConnection<'_>,
         reporter: &Reporter<'_>,
     ) -> Result<Option<Receipt>, SessionError> {
-        let root = ledger.root(&self.job.id)?;
+        let root = tally.root(&self.job.id)?;
         let matches = match self.agreed.learns {
             Learns::Receiver => u64::MAX,
-            Learns::Both => ledger.matches(),
+            Learns::Both => tally.matches(),
         };
         let compared = rounds::exchange_root(run, &root, matches);
         compared.inspect_err(|error| leave(run.channel_mut(), error))?;
@@ -122,10 +122,10 @@ impl PartitionedRun<'_> {
     /// The matches of the whole set, if this side learns them.
     pub(crate) fn matches(
         &self,
-        ledger: Ledger<'_>,
+        tally: PartTally<'_>,
         at_once: (usize, u16),
     ) -> Result<Option<Selected>, SessionError> {
-        self.set.matches(ledger.into_chosen().collect(), at_once)
+        self.set.matches(tally.into_chosen().collect(), at_once)
     }
 }
 
@@ -145,16 +145,16 @@ pub(crate) fn play<'a>(
     reporter.enter(RunPhase::Parts, partitioned.count() as u64);
     let mut run = RunConnection::begin(run, links, &partitioned, play_options, rng)?;
     let played = partitioned.play(&mut run, play_options, &progress, rng);
-    let played = played.and_then(|ledger| {
-        let receipt = partitioned.confirm(&ledger, &mut run, reporter)?;
-        Ok((ledger, receipt))
+    let played = played.and_then(|tally| {
+        let receipt = partitioned.confirm(&tally, &mut run, reporter)?;
+        Ok((tally, receipt))
     });
     reporter.transcript(run.channel());
-    let (ledger, receipt) = played?;
+    let (tally, receipt) = played?;
     reporter.confirmed(receipt);
     // The connection ends before the matches are looked for: its end would tell the partner how long that takes.
     drop(run);
-    let selected = partitioned.matches(ledger, (play_options.threads, play_options.lanes));
+    let selected = partitioned.matches(tally, (play_options.threads, play_options.lanes));
     partitioned.set.usage().into_iter().for_each(|(usage, kind)| reporter.spilled(usage, kind));
     selected
 }

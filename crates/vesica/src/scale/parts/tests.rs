@@ -19,7 +19,7 @@ use vesica_table::{Dialect, MatchRule};
 use super::line::{RunConnection, Step, StepKind};
 use super::part::PartProgress;
 use super::partitioned::PartitionedRun;
-use super::rounds::{Ledger, Receipt};
+use super::rounds::{PartDigest, PartTally};
 use super::set::PartSet;
 use super::toss::Player;
 use super::*;
@@ -492,21 +492,21 @@ fn attempts_beyond_the_allowance_end_the_run_with_69() {
     }
 }
 
-/// A sender that is honest but for what it does to its ledger before the lists are exchanged.
-fn with_book(spoil: fn(&mut Vec<&mut Receipt>)) -> Box<Play<'static>> {
+/// A sender that is honest but for what it does to its tally before the lists are exchanged.
+fn with_book(spoil: fn(&mut Vec<&mut PartDigest>)) -> Box<Play<'static>> {
     Box::new(move |agreed, items, mut run, links, play_options| {
         let rng = &mut StdRng::seed_from_u64(3);
         let partitioned = PartitionedRun::agree(agreed, items, Player::process(1), &mut run, rng)?;
         let progress = PartProgress::new(play_options.reporter);
         let mut run = RunConnection::begin(run, links, &partitioned, play_options, rng)?;
-        let mut ledger = Ledger::new(partitioned.count(), 4);
+        let mut tally = PartTally::new(partitioned.count(), 4);
         for round in 0..MOST_ROUNDS {
-            let missing = ledger.missing();
+            let missing = tally.missing();
             rounds::exchange_round(&mut run, round, partitioned.count(), &missing)?;
             let parts = (round, &missing[..], missing.clone());
-            lanes::round(&partitioned, &mut ledger, run.both(), parts, play_options, &progress, rng)?;
-            spoil(&mut ledger.receipts_mut().collect());
-            ledger.compare(&mut run, round, Role::Sender)?;
+            lanes::round(&partitioned, &mut tally, run.both(), parts, play_options, &progress, rng)?;
+            spoil(&mut tally.receipts_mut().collect());
+            tally.compare(&mut run, round, Role::Sender)?;
         }
         Err(PartsError::Missing { missing: 0, count: 0 }.into())
     })
@@ -516,7 +516,7 @@ fn with_book(spoil: fn(&mut Vec<&mut Receipt>)) -> Box<Play<'static>> {
 fn receipts_that_are_swapped_replayed_or_dropped_end_the_run_without_a_result() {
     let sets = planted(Security::Malicious, 100, 100, 10);
     let settings = settings("vole", Security::Malicious, 3);
-    let spoils: [fn(&mut Vec<&mut Receipt>); 3] = [
+    let spoils: [fn(&mut Vec<&mut PartDigest>); 3] = [
         |receipts| {
             let (first, second) = (*receipts[0], *receipts[1]);
             (*receipts[0], *receipts[1]) = (second, first);
@@ -537,8 +537,8 @@ fn with_root(spoil: fn(&mut [u8; 32], &mut u64)) -> Box<Play<'static>> {
         let partitioned = PartitionedRun::agree(agreed, items, Player::process(1), &mut run, rng)?;
         let progress = PartProgress::new(play_options.reporter);
         let mut run = RunConnection::begin(run, links, &partitioned, play_options, rng)?;
-        let ledger = partitioned.play(&mut run, play_options, &progress, rng)?;
-        let (mut root, mut matches) = (ledger.root(&partitioned.job.id)?, ledger.matches());
+        let tally = partitioned.play(&mut run, play_options, &progress, rng)?;
+        let (mut root, mut matches) = (tally.root(&partitioned.job.id)?, tally.matches());
         spoil(&mut root, &mut matches);
         rounds::exchange_root(&mut run, &root, matches)?;
         Ok(None)

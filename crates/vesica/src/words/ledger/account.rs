@@ -16,7 +16,8 @@
 //! A run is spent from its first line on, unless it has ended before the protocol began: nobody knows how far a run
 //! went that was killed, and one that goes on at the same time may still come to its end.
 
-use super::chain::{Agreement, Begin, ChainError, End, Entry, Line, PartnerLearns};
+use super::chain::{Agreement, Begin, ChainError, End, Entry, Line, PartnerLearns, Refusal};
+use super::refusal::Over;
 use crate::words::results::{noise, shown_thousandths};
 
 /// Sets with less than this share of the smaller one in common are different sets.
@@ -25,22 +26,24 @@ const SAME: f64 = 0.5;
 /// A run, as the ledger has it.
 #[derive(Debug)]
 pub(super) struct NotedRun {
-    /// The number of its first line, by which it is known.
-    pub(super) line: u64,
+    /// When its first line was written.
     pub(super) time: String,
+    /// The number of its last line.
+    pub(super) last: u64,
     pub(super) begin: Begin,
     /// What was agreed on before each answer, in order: one, but by post.
     pub(super) agreements: Vec<Agreement>,
     pub(super) end: Option<End>,
+    pub(super) refusal: Option<Refusal>,
 }
 
 impl NotedRun {
-    /// Whether the partner may have learnt something by it.
+    /// Whether the partner may have learned something by it.
     pub(super) fn is_spent(&self) -> bool {
-        !self.agreements.is_empty() || self.end.is_none()
+        !self.agreements.is_empty() || self.end.is_none() && self.refusal.is_none()
     }
 
-    /// How many results the partner may have learnt by it, if it is spent.
+    /// How many results the partner may have learned by it, if it is spent.
     fn answers(&self) -> usize {
         self.agreements.len().max(1)
     }
@@ -50,7 +53,19 @@ impl NotedRun {
         self.agreements.iter().fold(0, |sum, agreement| sum.saturating_add(agreement.peer_keys))
     }
 
-    /// The partner's keys, if it may have learnt which of them match.
+    /// Whether the run that this would begin is a further call of this one, by post.
+    pub(super) fn goes_on_with(&self, begin: &Begin) -> bool {
+        let same =
+            begin.post.is_some() && self.begin.post == begin.post && self.begin.partner == begin.partner;
+        same && self.refusal.is_none()
+    }
+
+    /// Its number and its day, for a message.
+    fn named(&self) -> String {
+        format!("{} ({})", self.begin.run, self.time.get(..10).unwrap_or("?"))
+    }
+
+    /// The partner's keys, if it may have learned which of them match.
     fn questions(&self) -> u64 {
         if self.begin.partner_learns == PartnerLearns::Rows { self.peer_keys() } else { 0 }
     }
@@ -60,27 +75,42 @@ impl NotedRun {
 pub(super) fn runs(lines: &[Line]) -> Result<Vec<NotedRun>, ChainError> {
     let mut runs: Vec<NotedRun> = Vec::new();
     for line in lines {
-        let number = match &line.entry {
+        let (begin, number) = match &line.entry {
             Entry::Ledger { .. } | Entry::Torn { .. } => continue,
-            Entry::Begin(begin) => {
-                let (line, time, begin) = (line.line, line.time.clone(), Begin::clone(begin));
-                runs.push(NotedRun { line, time, begin, agreements: Vec::new(), end: None });
-                continue;
-            }
-            Entry::Agreed(agreement) => agreement.run,
-            Entry::Ended(end) => end.run,
+            Entry::Begin(begin) => (Some(begin), begin.run),
+            Entry::Refused(refusal) => (refusal.begin.as_ref(), refusal.run),
+            Entry::Agreed(agreement) => (None, agreement.run),
+            Entry::Ended(end) => (None, end.run),
         };
-        let unknown = ChainError::Broken { line: line.line, why: "names a run that has not begun" };
-        let at = runs.binary_search_by_key(&number, |run| run.line).map_err(|_| unknown)?;
+        if let Some(begin) = begin {
+            let (time, begin) = (line.time.clone(), Begin::clone(begin));
+            runs.push(NotedRun { time, last: 0, begin, agreements: Vec::new(), end: None, refusal: None });
+        }
+        // Runs are numbered from 1 on.
+        let broken = |why| ChainError::Broken { line: line.line, why };
+        let count = runs.len() as u64;
+        let run = number.checked_sub(1).and_then(|at| runs.get_mut(at as usize));
+        let run = run.ok_or_else(|| broken("names a run that has not begun"))?;
+        if begin.is_some() && (number, run.begin.run) != (count, count) {
+            return Err(broken("has another number of a run"));
+        }
+        run.last = line.line;
         match &line.entry {
-            Entry::Agreed(agreement) if !runs[at].agreements.contains(agreement) => {
-                runs[at].agreements.push(agreement.clone());
+            Entry::Agreed(agreement) if !run.agreements.contains(agreement) => {
+                run.agreements.push(agreement.clone());
             }
-            Entry::Ended(end) => runs[at].end = Some(end.clone()),
+            Entry::Ended(end) => run.end = Some(end.clone()),
+            Entry::Refused(refusal) => run.refusal = Some(refusal.clone()),
             _ => {}
         }
     }
     Ok(runs)
+}
+
+/// The run of that number, which this run has begun.
+pub(super) fn of_number(runs: &[NotedRun], number: u64) -> Result<&NotedRun, ChainError> {
+    let run = runs.iter().find(|run| run.begin.run == number);
+    run.ok_or(ChainError::Broken { line: runs.len() as u64, why: "is not what this run has written" })
 }
 
 /// Whether two runs may be about nearly the same set. They are, unless the sketches tell that less than half of the
@@ -95,16 +125,16 @@ pub(super) fn same_set(one: &Begin, other: &Begin) -> bool {
 /// What the runs with a partner about nearly the same set add up to.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Spent {
-    /// The runs by which the partner learnt a number, or may have.
-    pub(super) counts: Vec<u64>,
-    /// Those of them without noise, and the runs by which it learnt rows: for these no ε holds.
-    pub(super) exact: Vec<u64>,
+    /// The runs by which the partner learned a number, or may have, as a message names them.
+    pub(super) counts: Vec<String>,
+    /// Those of them without noise, and the runs by which it learned rows: for these no ε holds.
+    pub(super) exact: Vec<String>,
     /// ε of the others in all, in thousandths.
     pub(super) epsilon: u64,
-    /// Keys of the partner of which it learnt whether they match.
+    /// Keys of the partner of which it learned whether they match.
     pub(super) questions: u64,
     /// The runs in which it did.
-    pub(super) asking: Vec<u64>,
+    pub(super) asking: Vec<String>,
 }
 
 /// What counts against another run with that partner and set.
@@ -115,17 +145,17 @@ pub(super) fn spent<'r>(runs: impl Iterator<Item = &'r NotedRun>, next: &Begin) 
         match run.begin.partner_learns {
             PartnerLearns::Nothing => {}
             PartnerLearns::Rows => {
-                spent.exact.push(run.line);
-                spent.asking.push(run.line);
+                spent.exact.push(run.named());
+                spent.asking.push(run.named());
                 spent.questions = spent.questions.saturating_add(run.questions());
             }
             PartnerLearns::Number => {
                 let each = epsilon(run.begin.noise.as_deref());
                 for _ in 0..run.answers() {
-                    spent.counts.push(run.line);
+                    spent.counts.push(run.named());
                     spent.epsilon = spent.epsilon.saturating_add(each.unwrap_or(0));
                 }
-                spent.exact.extend(each.is_none().then_some(run.line));
+                spent.exact.extend(each.is_none().then(|| run.named()));
             }
         }
     }
@@ -135,19 +165,6 @@ pub(super) fn spent<'r>(runs: impl Iterator<Item = &'r NotedRun>, next: &Begin) 
 /// ε in thousandths, as a line has it.
 pub(super) fn epsilon(noise_of_line: Option<&str>) -> Option<u64> {
     noise_of_line.and_then(|text| noise(text).ok()).map(|noise| noise.thousandths().into())
-}
-
-/// Why a run is not within the budgets.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Over {
-    /// There were as many counts as `--max-counts` allows.
-    Counts { most: u64, earlier: Vec<u64> },
-    /// `--max-epsilon` allows only counts with noise, and these had none; or this run is another.
-    Exact { most: String, earlier: Vec<u64> },
-    /// ε would add up to more.
-    Epsilon { total: String, most: String, earlier: Vec<u64> },
-    /// The partner has asked for as many keys as `--max-questions` allows, or would with those of this run.
-    Questions { asked: u64, now: Option<u64>, most: u64, earlier: Vec<u64> },
 }
 
 /// Whether a run may begin after what was spent.
@@ -183,7 +200,7 @@ pub(super) fn check(spent: Spent, next: &Begin) -> Result<(), Over> {
 pub(super) fn check_questions(spent: Spent, run: &NotedRun, peer_keys: u64) -> Result<(), Over> {
     let rows = run.begin.partner_learns == PartnerLearns::Rows;
     let (asked, mut earlier) = (spent.questions.saturating_add(run.questions()), spent.asking);
-    earlier.extend((!run.agreements.is_empty()).then_some(run.line));
+    earlier.extend((!run.agreements.is_empty()).then(|| run.named()));
     match run.begin.max_questions.filter(|_| rows) {
         Some(most) if asked.saturating_add(peer_keys) > most => {
             Err(Over::Questions { asked, now: Some(peer_keys), most, earlier })

@@ -18,7 +18,7 @@ use std::iter;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use vesica_kept::{append, put_last};
+use vesica_kept::{LEDGER_MAGIC, append, put_last};
 
 use super::sketch::Sketch;
 use crate::words::report::{now, shown_time};
@@ -52,12 +52,14 @@ pub(super) struct Line {
 pub(super) enum Entry {
     /// The first line: the format, and the key of the sketches.
     Ledger { version: u32, sketch_key: String },
-    /// A run begins. It is known by the number of this line.
+    /// A run begins.
     Begin(Box<Begin>),
     /// Both sides have agreed, and the protocol begins.
     Agreed(Agreement),
     /// The run has ended.
     Ended(End),
+    /// A budget does not allow the run, which ends with this line.
+    Refused(Refusal),
     /// What a crash had left of a line in the place of this one.
     Torn { bytes: u64, blake3: String, text: String },
 }
@@ -65,6 +67,8 @@ pub(super) enum Entry {
 /// What a run is, before the partner has heard of this side's set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Begin {
+    /// The number of the run: 1, 2, 3.
+    pub(crate) run: u64,
     /// This side's role.
     pub(crate) role: String,
     /// The partner's public key.
@@ -89,11 +93,11 @@ pub(crate) struct Begin {
     pub(crate) partner_learns: PartnerLearns,
     /// ε of the noise on a count.
     pub(crate) noise: Option<String>,
-    /// The budgets of that run.
+    /// Its limit on counts.
     pub(crate) max_counts: u64,
-    /// The same for the partner's keys.
+    /// Its limit on the partner's keys.
     pub(crate) max_questions: Option<u64>,
-    /// The same for ε.
+    /// Its limit on ε.
     pub(crate) max_epsilon: Option<String>,
     /// By post, what the run is known by: several calls of the program are one run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,6 +130,22 @@ pub(crate) struct Agreement {
     pub(crate) query: Option<String>,
 }
 
+/// A run that a budget does not allow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Refusal {
+    pub(crate) run: u64,
+    /// The option of the budget.
+    pub(crate) budget: String,
+    /// Its limit.
+    pub(crate) limit: String,
+    /// What the run would have been, if it was refused before it began: nothing of this side's set has left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) begin: Option<Box<Begin>>,
+    /// What was agreed on, if it was refused only then: the protocol has not begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) agreed: Option<Agreement>,
+}
+
 /// How a run has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct End {
@@ -145,6 +165,8 @@ pub(super) enum ChainError {
     Io(#[from] io::Error),
     #[error("is not a ledger of runs")]
     NotALedger,
+    #[error("is the ledger of `vesica serve`")]
+    Served,
     #[error("line {line} (counted from 0) {why}")]
     Broken { line: u64, why: &'static str },
 }
@@ -172,6 +194,9 @@ impl Chain {
                 return Ok(chain);
             }
             let last = input.fill_buf()?.is_empty();
+            if chain.lines.is_empty() && bytes == LEDGER_MAGIC {
+                return Err(ChainError::Served);
+            }
             let line =
                 bytes.strip_suffix(b"\n").and_then(|line| digest_of(line).map(|digest| (line, digest)));
             match line {
@@ -349,8 +374,11 @@ impl Entry {
         match self {
             Entry::Ledger { version: _, sketch_key } => vec![sketch_key],
             Entry::Begin(begin) => begin.texts(),
-            Entry::Agreed(Agreement { run: _, session, protocol, peer_keys: _, query }) => {
-                [session, protocol].into_iter().chain(query).map(String::as_str).collect()
+            Entry::Agreed(agreement) => agreement.texts().collect(),
+            Entry::Refused(Refusal { run: _, budget, limit, begin, agreed }) => {
+                let begin = begin.iter().flat_map(|begin| begin.texts());
+                let agreed = agreed.iter().flat_map(Agreement::texts);
+                [&**budget, limit].into_iter().chain(begin).chain(agreed).collect()
             }
             Entry::Ended(End { run: _, outcome, phase, code: _ }) => {
                 iter::once(outcome).chain(phase).map(String::as_str).collect()
@@ -360,9 +388,17 @@ impl Entry {
     }
 }
 
+impl Agreement {
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let Agreement { run: _, session, protocol, peer_keys: _, query } = self;
+        [session, protocol].into_iter().chain(query).map(String::as_str)
+    }
+}
+
 impl Begin {
     fn texts(&self) -> Vec<&str> {
         let Begin {
+            run: _,
             role,
             partner,
             input,

@@ -9,8 +9,8 @@ use vesica_table::shown_path;
 use vesica_text::text;
 
 use super::account::{NotedRun, epsilon, runs, same_set, spent};
-use super::chain::{Chain, ChainError, Entry, PartnerLearns};
-use super::chain_error;
+use super::chain::{Chain, ChainError, Entry, PartnerLearns, Refusal};
+use super::told;
 use crate::words::error::{Error, Kind, RunPhase};
 use crate::words::results::shown_thousandths;
 
@@ -53,9 +53,9 @@ pub struct SetRuns {
     pub keys: u64,
     /// The rules of these keys.
     pub rules: String,
-    /// Counts, sums and thresholds that the partner has learnt, or may have.
+    /// Counts, sums and thresholds that the partner has learned, or may have.
     pub counts: BudgetUse,
-    /// The partner's keys of which it has learnt whether they match.
+    /// The partner's keys of which it has learned whether they match.
     pub questions: BudgetUse,
     /// ε of the counts with noise in all.
     pub epsilon: String,
@@ -81,7 +81,7 @@ pub struct BudgetUse {
 /// A run in a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunLine {
-    /// The number of its first line, by which it is known.
+    /// Its number.
     pub run: u64,
     /// When it began.
     pub time: String,
@@ -105,13 +105,27 @@ pub struct RunLine {
     pub security: String,
     /// The name of the run in both sides' reports, if it was agreed.
     pub session: Option<String>,
-    /// `confirmed`, `failed`, or `open`: it was killed, or goes on.
+    /// `confirmed`, `failed`, `refused`, or `open`: it was killed, or goes on.
     pub outcome: String,
+    /// The budget that did not allow it, if it was refused.
+    pub refused: Option<RefusedBy>,
     /// The phase in which it failed.
     pub phase: Option<String>,
-    /// Whether the partner may have learnt something of the set beside its size.
+    /// Whether the partner may have learned something of the set beside its size.
     pub spent: bool,
 }
+
+/// A budget that a run is beyond.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RefusedBy {
+    /// Its option, such as `max-counts`.
+    pub budget: String,
+    /// Its limit.
+    pub limit: String,
+}
+
+/// Digits of a digest.
+const DIGITS: usize = 64;
 
 /// Reads a ledger and checks its chain. With `expect`, a digest that [`Summary::last`] was at some time, it has to be
 /// that of a line.
@@ -119,6 +133,14 @@ pub struct RunLine {
 /// # Errors
 /// If the file cannot be read, its chain is broken, or it has no line of that digest.
 pub fn read(path: &Path, expect: Option<&str>) -> Result<Summary, Error> {
+    let expect = expect.map(|digest| digest.trim().to_ascii_lowercase());
+    if let Some(digest) = &expect
+        && (digest.len() != DIGITS || !digest.bytes().all(|digit| digit.is_ascii_hexdigit()))
+    {
+        let message =
+            text!("{}: a digest has {} hexadecimal digits", digest.escape_default().to_string(), DIGITS);
+        return Err(Error::usage(message, "give the whole digest, as the run has said it at its end"));
+    }
     let opened = || -> Result<_, ChainError> {
         let file = File::open(path)?;
         // A run that appends at this moment is waited for.
@@ -130,14 +152,8 @@ pub fn read(path: &Path, expect: Option<&str>) -> Result<Summary, Error> {
         let runs = runs(&chain.lines)?;
         Ok((chain, runs))
     };
-    let (chain, runs) = opened().map_err(|error| match error {
-        ChainError::Io(source) if source.kind() != io::ErrorKind::Unsupported => {
-            let message = text!("{}: {}", shown_path(path), source.to_string());
-            Error { kind: Kind::Input, ..Error::usage(message, "name a ledger that you may read") }
-        }
-        error => chain_error(path, RunPhase::Read, &error),
-    })?;
-    if let Some(digest) = expect.map(|digest| digest.trim().to_ascii_lowercase())
+    let (chain, runs) = opened().map_err(|error| unread(path, &error))?;
+    if let Some(digest) = expect
         && !chain.digests.iter().any(|line| line.to_hex().as_str() == digest)
     {
         let message = text!("{}: no line of the ledger has the digest {}", shown_path(path), digest);
@@ -145,6 +161,29 @@ pub fn read(path: &Path, expect: Option<&str>) -> Result<Summary, Error> {
         return Err(Error { phase: RunPhase::Read, kind: Kind::Input, ..Error::usage(message, remedy) });
     }
     Ok(summary(&chain, &runs))
+}
+
+/// A ledger that cannot be shown.
+fn unread(path: &Path, error: &ChainError) -> Error {
+    let (phase, message) = (RunPhase::Read, told(path, error));
+    let of = |kind, remedy| Error { phase, kind, ..Error::usage(message, remedy) };
+    match error {
+        ChainError::Io(source) if source.kind() == io::ErrorKind::Unsupported => {
+            of(Kind::Usage, "copy it to a disk of this machine: the system cannot lock this one")
+        }
+        ChainError::Io(_) => of(Kind::Input, "name a ledger that is there and that you may read"),
+        ChainError::NotALedger => {
+            of(Kind::Usage, "name a file that `vesica receive` or `vesica send` has written with `[ledger]`")
+        }
+        ChainError::Served => of(
+            Kind::Usage,
+            "its look-ups are in the events of `vesica serve`. Here name a file that `vesica receive` or `vesica send` has \
+             written with `[ledger]`",
+        ),
+        ChainError::Broken { .. } => {
+            of(Kind::Input, "nothing runs on a ledger that was changed. Restore it from a copy")
+        }
+    }
 }
 
 pub(super) fn summary(chain: &Chain, runs: &[NotedRun]) -> Summary {
@@ -201,10 +240,15 @@ fn set_runs(group: &[&NotedRun], last: &NotedRun, all: &[NotedRun]) -> SetRuns {
 }
 
 fn run_line(run: &NotedRun) -> RunLine {
-    let NotedRun { line, time, begin, agreements, end } = run;
-    let agreement = agreements.last();
+    let NotedRun { time, last: _, begin, agreements, end, refusal } = run;
+    let refused_at = refusal.as_ref().and_then(|refusal| refusal.agreed.as_ref());
+    let known = agreements.last().or(refused_at);
+    let ended = end.as_ref().map_or("open", |end| &end.outcome);
+    let refused = refusal
+        .as_ref()
+        .map(|Refusal { budget, limit, .. }| RefusedBy { budget: budget.clone(), limit: limit.clone() });
     RunLine {
-        run: *line,
+        run: begin.run,
         time: time.clone(),
         role: begin.role.clone(),
         result: begin.result.clone(),
@@ -212,11 +256,12 @@ fn run_line(run: &NotedRun) -> RunLine {
         noise: begin.noise.clone(),
         input: begin.input.clone(),
         keys: begin.keys,
-        peer_keys: agreement.map(|_| run.peer_keys()),
-        protocol: agreement.map_or(&begin.protocol, |agreement| &agreement.protocol).clone(),
+        peer_keys: known.map(|known| if agreements.is_empty() { known.peer_keys } else { run.peer_keys() }),
+        protocol: known.map_or(&begin.protocol, |agreement| &agreement.protocol).clone(),
         security: begin.security.clone(),
-        session: agreement.map(|agreement| agreement.session.clone()),
-        outcome: end.as_ref().map_or("open", |end| &end.outcome).to_owned(),
+        session: known.map(|agreement| agreement.session.clone()),
+        outcome: if refused.is_some() { "refused" } else { ended }.to_owned(),
+        refused,
         phase: end.as_ref().and_then(|end| end.phase.clone()),
         spent: run.is_spent(),
     }

@@ -1,3 +1,4 @@
+use std::cell::RefCell;
 use std::fs;
 use std::thread;
 
@@ -32,19 +33,19 @@ impl Scene {
     }
 
     /// A run about the keys `from` to `from + 1000`.
-    fn run(&self, from: u64) -> RunLedger {
+    fn run(&self, from: u64) -> TestRun {
         self.run_of(from..from + 1000, "email", None)
     }
 
-    fn run_of(&self, keys: std::ops::Range<u64>, rules: &str, input: Option<&str>) -> RunLedger {
+    fn run_of(&self, keys: std::ops::Range<u64>, rules: &str, input: Option<&str>) -> TestRun {
         let ledger = self.open().unwrap();
         let encoding = Encoding::Digest(Width::Digest128);
         let mut sketcher = ledger.sketcher(encoding.bytes());
         let count = keys.end - keys.start;
         keys.for_each(|key| sketcher.take(&blake3::hash(&key.to_le_bytes()).as_bytes()[..16]));
         let (input, rules) = (input.map(str::to_owned), rules.to_owned());
-        ledger.describe(OwnSet { input, rules, encoding, keys: count, sketch: sketcher.finish() });
-        ledger
+        let set = OwnSet { input, rules, encoding, keys: count, sketch: sketcher.finish() };
+        TestRun { ledger, set }
     }
 
     fn summary(&self) -> Summary {
@@ -54,6 +55,33 @@ impl Scene {
     /// Budgets of the first set with the first partner.
     fn first(&self) -> SetRuns {
         self.summary().partners[0].sets[0].clone()
+    }
+}
+
+/// A run and its set.
+struct TestRun {
+    ledger: RunLedger,
+    set: OwnSet,
+}
+
+impl TestRun {
+    /// It begins. Gives what the user is told.
+    fn begin(
+        &self,
+        role: Role,
+        settings: &Settings,
+        who: &str,
+        post: Option<&str>,
+    ) -> Result<Option<Text>, Error> {
+        let told = RefCell::new(None);
+        let (partner, post) = (who.to_owned(), post.map(str::to_owned));
+        let run = NewRun { role, settings, set: &self.set, partner, post };
+        self.ledger.begin(&run, &|text| *told.borrow_mut() = Some(text))?;
+        Ok(told.into_inner())
+    }
+
+    fn ended(&self, error: Option<&Error>) -> Result<Option<LedgerReport>, Error> {
+        self.ledger.ended(error)
     }
 }
 
@@ -69,12 +97,12 @@ fn counts(most: u64) -> Settings {
 }
 
 /// A sender's run with the partner `who` begins.
-fn begins(ledger: &RunLedger, settings: &Settings, who: &str) -> Result<Option<Text>, Error> {
-    ledger.begin(Role::Sender, settings, who.to_owned(), None)
+fn begins(run: &TestRun, settings: &Settings, who: &str) -> Result<Option<Text>, Error> {
+    run.begin(Role::Sender, settings, who, None)
 }
 
-fn agrees(ledger: &RunLedger, peer_keys: u64) -> Result<(), Error> {
-    ledger.agreed("name".to_owned(), "circuit-vole", peer_keys)
+fn agrees(run: &TestRun, peer_keys: u64) -> Result<(), Error> {
+    run.ledger.agreed("name".to_owned(), "circuit-vole", peer_keys, None)
 }
 
 #[track_caller]
@@ -93,7 +121,7 @@ fn runs_with_one_partner_about_one_set_add_up_and_others_do_not() {
     }
     is_refused(begins(&scene.run(0), settings, "ada"), "--max-counts 2");
     // A tenth of the keys are others; then nine tenths are.
-    is_refused(begins(&scene.run(100), settings, "ada"), "runs 1 (");
+    is_refused(begins(&scene.run(100), settings, "ada"), ": runs 1 (20");
     begins(&scene.run(900), settings, "ada").unwrap();
     begins(&scene.run(0), settings, "bob").unwrap();
     // A higher limit.
@@ -103,7 +131,7 @@ fn runs_with_one_partner_about_one_set_add_up_and_others_do_not() {
     assert_eq!((summary.partners.len(), sets(0), sets(1)), (2, vec![3, 1], vec![1]));
     assert_eq!(scene.first().counts, BudgetUse { spent: 3, most: Some(3), left: Some(0) });
     let runs: Vec<u64> = scene.first().runs.iter().map(|run| run.run).collect();
-    assert_eq!(runs, [1, 2, 5]);
+    assert_eq!(runs, [1, 2, 3, 4, 7]);
 }
 
 #[test]
@@ -129,7 +157,7 @@ fn sets_that_cannot_be_compared_count_as_the_same() {
 fn a_run_is_spent_unless_it_ended_before_the_protocol() {
     let failed = Error { phase: RunPhase::Agree, ..Error::usage("no", "none") };
     let settings = &counts(1);
-    let after = |act: &dyn Fn(&RunLedger)| {
+    let after = |act: &dyn Fn(&TestRun)| {
         let scene = Scene::new();
         let run = scene.run(0);
         begins(&run, settings, "ada").unwrap();
@@ -176,7 +204,7 @@ fn what_the_partner_learns_decides_what_counts() {
         let learn = [Role::Receiver, Role::Sender].map(|role| partner_learns(role, &settings));
         assert_eq!(learn, [receiver, sender], "{settings:?}");
         // As a receiver, this side has a partner that sends.
-        let ended = Scene::new().run(0).begin(Role::Receiver, &settings, "ada".to_owned(), None);
+        let ended = Scene::new().run(0).begin(Role::Receiver, &settings, "ada", None);
         assert_eq!(ended.is_err(), sender == Number);
     }
 }
@@ -209,13 +237,13 @@ fn epsilon_adds_up_and_no_exact_count_is_among_them() {
 fn no_epsilon_holds_for_rows() {
     let scene = Scene::new();
     let budgets = RunBudgets { max_epsilon: Noise::of_thousandths(1000), ..RunBudgets::default() };
-    let noisy = || begins(&scene.run(0), &counting(Some(500), budgets.clone()), "ada").map(drop);
+    let noisy = || begins(&scene.run(0), &counting(Some(500), budgets), "ada").map(drop);
     let rows = |budgets| begins(&scene.run(0), &Settings { budgets, ..Settings::default() }, "ada").map(drop);
     noisy().unwrap();
-    is_refused(rows(budgets.clone()), "an exact number, or rows");
+    is_refused(rows(budgets), "an exact number, or rows");
     // A partner that learns nothing is not bound by it.
-    let settings = &Settings { budgets: budgets.clone(), ..Settings::default() };
-    scene.run(0).begin(Role::Receiver, settings, "ada".to_owned(), None).unwrap();
+    let settings = &Settings { budgets: budgets, ..Settings::default() };
+    scene.run(0).begin(Role::Receiver, settings, "ada", None).unwrap();
     rows(RunBudgets::default()).unwrap();
     is_refused(noisy(), "had rows, or counts without noise");
     assert_eq!((&*scene.first().epsilon, scene.first().without_epsilon), ("0.5", 1));
@@ -230,23 +258,24 @@ fn each_answer_of_a_run_by_post_counts() {
     };
     let call = |settings: &Settings, partner: &str| {
         let run = scene.run(0);
-        run.begin(Role::Sender, settings, partner.to_owned(), Some("post".to_owned())).unwrap();
+        run.begin(Role::Sender, settings, partner, Some("post")).unwrap();
         run
     };
     // All of them have one session, as queries of one head have.
-    let answers = |run: &RunLedger, query: &str, keys| {
-        run.agreed_on("name".to_owned(), "dh", keys, Some(query.to_owned()))
+    let answers = |run: &TestRun, query: &str, keys| {
+        run.ledger.agreed("name".to_owned(), "dh", keys, Some(query.to_owned()))
     };
     let rows = &settings(1000, ResultOptions::default());
     answers(&call(rows, "ada"), "one", 600).unwrap();
     // The same query once more is no other answer; another one is, whatever its size.
     answers(&call(rows, "ada"), "one", 600).unwrap();
-    is_refused(answers(&call(rows, "ada"), "two", 401), "has asked for 600 keys");
     answers(&call(rows, "ada"), "two", 400).unwrap();
     answers(&call(rows, "ada"), "one", 600).unwrap();
-    is_refused(answers(&call(rows, "ada"), "three", 1), "runs 1 (");
     assert_eq!(scene.first().questions.spent, 1000);
     assert_eq!(scene.first().runs[0].peer_keys, Some(1000));
+    is_refused(answers(&call(rows, "ada"), "three", 1), ": run 1 (");
+    // A refusal ends the run. What it has answered stays.
+    assert_eq!(scene.first().questions.spent, 1000);
     // Another partner's run is another one, whatever it is known by.
     answers(&call(rows, "bob"), "one", 1000).unwrap();
     assert_eq!(scene.summary().partners.len(), 2);
@@ -279,9 +308,8 @@ fn questions_add_up() {
     agrees(&one, 400).unwrap();
     is_refused(agrees(&two, 1), "asks for 1 now");
     // Nothing is left, and nothing begins.
-    let lines = scene.lines().len();
     is_refused(asks(1), "--max-questions 1000");
-    assert_eq!(scene.lines().len(), lines);
+    assert!(scene.lines().last().unwrap().contains("\"kind\":\"refused\""));
     assert_eq!(scene.first().questions, BudgetUse { spent: 1000, most: Some(1000), left: Some(0) });
 }
 
@@ -379,7 +407,7 @@ fn a_text_that_would_do_something_to_a_screen_is_refused() {
     assert_eq!(changed, 6 * 16, "every text of three lines");
     write(&good).unwrap();
     // None is written either.
-    let error = scene.run_of(0..9, "\u{1b}", None).begin(Role::Sender, &counts(9), "ada".to_owned(), None);
+    let error = scene.run_of(0..9, "\u{1b}", None).begin(Role::Sender, &counts(9), "ada", None);
     assert!(error.is_err() && scene.lines() == good);
 }
 
@@ -429,17 +457,20 @@ fn what_a_crash_leaves_of_a_line_is_quoted_and_the_chain_goes_on() {
 #[test]
 fn two_runs_at_once_cannot_both_have_the_last_count() {
     let scene = Scene::new();
-    let runs: Vec<RunLedger> = (0..16).map(|_| scene.run(0)).collect();
+    let runs: Vec<TestRun> = (0..16).map(|_| scene.run(0)).collect();
     let settings = &counts(5);
     let begun = thread::scope(|scope| {
         let begin = |run| scope.spawn(move || begins(run, settings, "ada").is_ok());
         let threads: Vec<_> = runs.iter().map(begin).collect();
         threads.into_iter().filter_map(|thread| thread.join().ok()).filter(|begun| *begun).count()
     });
-    assert_eq!((begun, scene.first().counts.spent, scene.summary().lines), (5, 5, 6));
+    // The others have a line each that they were refused, and a number.
+    assert_eq!((begun, scene.first().counts.spent, scene.summary().lines), (5, 5, 17));
+    let numbers: Vec<u64> = scene.first().runs.iter().map(|run| run.run).collect();
+    assert_eq!(numbers, (1..=16).collect::<Vec<_>>());
     // Nobody else has the file while one of them acts on it.
     let other = fs::File::open(scene.path()).unwrap();
-    let alone = runs[0].locked(|_, _| Ok(other.try_lock_shared().is_err())).unwrap();
+    let alone = runs[0].ledger.locked(|_, _| Ok(other.try_lock_shared().is_err())).unwrap();
     assert!(alone && other.try_lock_shared().is_ok());
 }
 
@@ -465,7 +496,7 @@ fn a_run_by_post_is_one_run_in_several_calls() {
     let scene = Scene::new();
     let call = || {
         let run = scene.run(0);
-        run.begin(Role::Sender, &Settings::default(), "ada".to_owned(), Some("post".to_owned())).unwrap();
+        run.begin(Role::Sender, &Settings::default(), "ada", Some("post")).unwrap();
         run
     };
     call();
@@ -475,6 +506,118 @@ fn a_run_by_post_is_one_run_in_several_calls() {
     last.ended(None).unwrap();
     assert_eq!((scene.summary().lines, scene.first().runs.len()), (4, 1));
     assert_eq!(&*scene.first().runs[0].outcome, "confirmed");
+}
+
+#[test]
+fn a_refused_run_has_a_line_and_counts_for_nothing() {
+    let scene = Scene::new();
+    let budgets = RunBudgets {
+        max_counts: Some(1),
+        max_questions: Some(100),
+        max_epsilon: Noise::of_thousandths(1000),
+    };
+    let rows = &Settings { budgets, ..Settings::default() };
+    let noisy = |epsilon| counting(Some(epsilon), budgets);
+    let refused = |run: &TestRun, word| {
+        let failed = Error { kind: Kind::Refused, ..Error::usage("no", "none") };
+        let last = run.ended(Some(&failed)).unwrap().unwrap();
+        let line = scene.lines().pop().unwrap();
+        assert_eq!((last.line as usize, &*last.digest), (scene.lines().len() - 1, &*scene.summary().last));
+        assert!(line.contains("\"kind\":\"refused\"") && line.contains(word), "{line}");
+        last.run
+    };
+    // One before it begins, and one once both sizes are known.
+    for (number, settings, budget) in [(1, noisy(1001), "max-epsilon"), (2, counts(0), "max-counts")] {
+        let run = scene.run(0);
+        is_refused(begins(&run, &settings, "ada"), budget);
+        assert_eq!((refused(&run, budget), scene.lines().len()), (number, 1 + number as usize));
+    }
+    let asking = scene.run(0);
+    begins(&asking, rows, "ada").unwrap();
+    is_refused(agrees(&asking, 101), "max-questions");
+    assert_eq!(refused(&asking, "max-questions"), 3);
+    let set = scene.first();
+    assert_eq!((set.counts.spent, set.questions.spent, &*set.epsilon), (0, 0, "0"));
+    let by = |at: usize| set.runs[at].refused.clone().map(|by| (by.budget, by.limit)).unwrap();
+    assert_eq!([0, 1, 2].map(by).map(|(_, limit)| limit), ["1", "0", "100"]);
+    assert!(set.runs.iter().all(|run| run.outcome == "refused" && !run.spent));
+    // The protocol is the one that both had agreed on, where they had.
+    let known = |run: &RunLine| (run.protocol.clone(), run.session.clone(), run.peer_keys);
+    assert_eq!(known(&set.runs[1]), ("auto".to_owned(), None, None));
+    assert_eq!(known(&set.runs[2]), ("circuit-vole".to_owned(), Some("name".to_owned()), Some(101)));
+    // What was refused takes nothing of the budgets.
+    begins(&scene.run(0), &noisy(1000), "ada").unwrap();
+    let run = scene.run(0);
+    begins(&run, rows, "ada").unwrap();
+    agrees(&run, 100).unwrap();
+}
+
+#[test]
+fn a_refusal_names_the_runs_that_were_there() {
+    let scene = Scene::new();
+    let refused = |most| begins(&scene.run(0), &counts(most), "ada").unwrap_err().message.shell();
+    assert!(refused(0).ends_with("about nearly the same set"), "{}", refused(0));
+    begins(&scene.run(0), &counts(2), "ada").unwrap();
+    let (day, one) = (scene.first().runs[0].time[..10].to_owned(), refused(1));
+    let number = scene.first().runs.iter().find(|run| run.spent).unwrap().run;
+    assert!(one.ends_with(&format!("the same set: run {number} ({day})")), "{one}");
+    begins(&scene.run(0), &counts(2), "ada").unwrap();
+    let last = scene.first().runs.len();
+    assert!(refused(2).ends_with(&format!("runs {number} ({day}), {last} ({day})")));
+}
+
+#[test]
+fn a_run_by_post_that_was_refused_begins_anew() {
+    let scene = Scene::new();
+    let call = |most: u64| {
+        let budgets = RunBudgets { max_questions: Some(most), ..RunBudgets::default() };
+        let (run, settings) = (scene.run(0), Settings { budgets, ..Settings::default() });
+        run.begin(Role::Sender, &settings, "ada", Some("post")).unwrap();
+        (agrees(&run, 10), run)
+    };
+    is_refused(call(9).0, "max-questions");
+    let (agreed, run) = call(10);
+    agreed.unwrap();
+    assert_eq!(run.ended(None).unwrap().unwrap().run, 2);
+    assert_eq!((scene.first().questions.spent, scene.first().runs.len()), (10, 2));
+}
+
+#[test]
+fn a_digest_that_is_not_whole_is_wrong_usage() {
+    let scene = Scene::new();
+    begins(&scene.run(0), &counts(9), "ada").unwrap();
+    let whole = scene.summary().last;
+    for wrong in ["", "e58ae7b9b05e", &whole[1..], &format!("{whole}0"), &format!("g{}", &whole[1..])] {
+        let error = read(&scene.path(), Some(wrong)).unwrap_err();
+        assert!(error.message.shell().contains("a digest has 64 hexadecimal digits"), "{error}");
+        assert_eq!(error.kind, Kind::Usage);
+    }
+    read(&scene.path(), Some(&format!(" {whole}\n"))).unwrap();
+}
+
+#[test]
+fn what_is_no_ledger_of_runs_is_named_for_what_it_is() {
+    let scene = Scene::new();
+    let served = scene.folder.path().join("served");
+    for records in [&[][..], &[b'\n'; 184], &[7; 92]] {
+        fs::write(&served, [&vesica_kept::LEDGER_MAGIC[..], records].concat()).unwrap();
+        for error in [
+            RunLedger::open(&served, &mut StdRng::seed_from_u64(1)).map(drop).unwrap_err(),
+            read(&served, None).unwrap_err(),
+        ] {
+            assert!(error.message.shell().ends_with("served is the ledger of `vesica serve`"), "{error}");
+            assert_eq!(error.kind, Kind::Usage);
+        }
+    }
+    fs::write(scene.path(), "{}").unwrap();
+    let error = read(&scene.path(), None).unwrap_err();
+    assert!(error.message.shell().ends_with("runs is not a ledger of runs"), "{error}");
+    let absent = scene.folder.path().join("absent").join("runs");
+    let error = RunLedger::open(&absent, &mut StdRng::seed_from_u64(1)).map(drop).unwrap_err();
+    assert!(
+        error.kind == Kind::Usage && error.remedy.shell().starts_with("make the folder first"),
+        "{error}"
+    );
 }
 
 #[cfg(unix)]

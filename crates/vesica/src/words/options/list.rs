@@ -134,7 +134,7 @@ pub static OPTIONS: &[RunOption] = &[
         usual: None,
         set: |settings, text| put(&mut settings.budgets.max_questions, count(text).map(Some)),
         help: "With [ledger]: refuse a run in which the partner would learn of more than N of its keys, padding included, whether \
-               they are in nearly the same set of mine, all runs together [default: any number]",
+               they are in nearly the same set of mine, all runs together [default: no limit]",
     },
     RunOption {
         name: "max-epsilon",
@@ -143,7 +143,7 @@ pub static OPTIONS: &[RunOption] = &[
         usual: None,
         set: |settings, text| put(&mut settings.budgets.max_epsilon, results::noise(text).map(Some)),
         help: "With [ledger] and [noise]: refuse a run with which the privacy loss about nearly the same set of mine would be more \
-               than EPSILON, 0.001 to 20, all runs with the partner together [default: any]",
+               than EPSILON, 0.001 to 20, all runs with the partner together [default: no limit]",
     },
     RunOption {
         name: "on-duplicates",

@@ -2,7 +2,7 @@
 //!
 //! All items come first, then the connection. A connection that cannot be made, or breaks before the partner has said
 //! anything, is made again until the time for waiting is over. One that breaks later may have shown the partner something.
-//! Then the task gives up, and the part comes again in the next round, where the driver's ledger counts it; only a side that
+//! Then the task gives up, and the part comes again in the next round, where the driver's tally counts it; only a side that
 //! shows nothing (a receiver that alone learns the result) tries again at once, a few times.
 
 use std::collections::HashSet;
@@ -16,11 +16,11 @@ use vesica_net::{Connection, NetError, Options, RetryReason};
 use vesica_protocols::{Error as ProtocolError, Learns, Phase, Role, encoding_for};
 use vesica_text::Text;
 
-use super::super::attempts::{Seed, SharedLedger};
+use super::super::attempts::{Seed, SharedTally};
 use super::super::options::PlayOptions;
 use super::super::part::{AttemptContext, HEADER, Header, PartProgress, is_broken};
 use super::super::partitioned::PartitionedRun;
-use super::super::rounds::{Attempt, Ledger};
+use super::super::rounds::{Attempt, PartTally};
 use super::super::set::{Kept, PartSet};
 use super::ticket::Ticket;
 use crate::session::Agreed;
@@ -32,7 +32,7 @@ use crate::words::settings::Settings;
 
 /// A receipt that a task came back with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PartReceipt {
+pub struct PlayedPart {
     /// The part.
     pub part: u32,
     /// The receipt.
@@ -60,7 +60,7 @@ pub struct Task {
 /// What a task ends with.
 pub struct Played {
     /// The receipt and the matches where both sides learn them; or why there is none.
-    pub receipt: Result<PartReceipt, Error>,
+    pub receipt: Result<PlayedPart, Error>,
     /// Attempts in which the partner may have learnt something.
     pub attempts: u32,
     /// Different items of the part.
@@ -138,7 +138,7 @@ impl Task {
         links: &mut dyn Links,
         cancel: &CancelToken,
         rng: &mut dyn CryptoRng,
-    ) -> Result<PartReceipt, Error> {
+    ) -> Result<PlayedPart, Error> {
         let Task { ticket, part, items, fingerprints, .. } = self;
         let mut items = items.build(OnDuplicates::First).map_err(|error| ours(&error))?;
         played.distinct = items.distinct() as u64;
@@ -179,7 +179,7 @@ impl Task {
                 |error: ProtocolError| Error::session(RunPhase::Protocol(Phase::Compare), &error.into());
             played.matched = matched(items, pending.matches().map_err(failed)?.rows());
         }
-        Ok(PartReceipt { part, receipt: held.receipt, matches: held.matches })
+        Ok(PlayedPart { part, receipt: held.receipt, matches: held.matches })
     }
 }
 
@@ -200,15 +200,15 @@ impl<'d> Seat<'d, '_> {
     ) -> Result<Attempt<'d>, Error> {
         let Ticket { agreed, job, round, wait, .. } = self.ticket;
         let header = Header { tag: job.tag, part: self.part, round: *round };
-        let mut ledger = Ledger::of_task(agreed.parts.count());
+        let mut tally = PartTally::of_task(agreed.parts.count());
         let (until, tries) = (Instant::now() + *wait, 1 + tries_again(agreed));
         loop {
             let mut channel = self.connect(links, &header, until, rng)?;
-            let ended = self.table.play(&SharedLedger::new(&mut ledger), &mut channel, header);
+            let ended = self.table.play(&SharedTally::new(&mut tally), &mut channel, header);
             let spoke = channel.traffic().payload_received > HEADER as u64;
             *attempts += u32::from(spoke);
             let error = match ended {
-                Ok(Some(_)) => return ledger.take(self.part).ok_or_else(|| misplaced("no attempt is there")),
+                Ok(Some(_)) => return tally.take(self.part).ok_or_else(|| misplaced("no attempt is there")),
                 Ok(None) => return Err(round_over()),
                 Err(error) => error,
             };

@@ -282,7 +282,7 @@ fn attempts_beyond_the_allowance_end_the_run_with_69_on_both_sides() {
 /// A dishonest or broken engine that says of a part what is not so.
 #[test]
 fn another_number_of_matches_ends_the_run_with_76_and_another_receipt_with_69() {
-    type Spoil = fn(&mut PartReceipt);
+    type Spoil = fn(&mut PlayedPart);
     let spoils: [(Spoil, u8); 2] =
         [(|receipt| receipt.matches += 1, 76), (|receipt| receipt.receipt[0] ^= 1, 69)];
     for (spoil, expected) in spoils {

@@ -6,7 +6,7 @@ use vesica_net::{Identity, Nonces};
 
 use super::*;
 use crate::scale::parts::attempts::Seed;
-use crate::scale::parts::part::{ANY, AttemptContext, HEADER, Header, asked, hash_attempt, receipt};
+use crate::scale::parts::part::{ANY, AttemptContext, HEADER, Header, asked, hash_attempt, part_digest};
 use crate::scale::parts::toss::{Coins, Job, Players};
 use crate::words::auto;
 
@@ -83,16 +83,16 @@ fn a_receipt_depends_on_the_attempt_both_digests_and_the_count() {
     let of = |role, attempt: u8| agreed(role, [10, 10], 2).attempt([attempt; 32]);
     let digests = |sent, received| Digests { sent: [sent; 32], received: [received; 32] };
     let mine = of(Role::Receiver, 1);
-    let base = receipt(&mine, &digests(2, 3), 4);
+    let base = part_digest(&mine, &digests(2, 3), 4);
     all_different(&[
         base,
-        receipt(&of(Role::Receiver, 9), &digests(2, 3), 4),
-        receipt(&mine, &digests(9, 3), 4),
-        receipt(&mine, &digests(2, 9), 4),
-        receipt(&mine, &digests(3, 2), 4),
-        receipt(&mine, &digests(2, 3), 5),
+        part_digest(&of(Role::Receiver, 9), &digests(2, 3), 4),
+        part_digest(&mine, &digests(9, 3), 4),
+        part_digest(&mine, &digests(2, 9), 4),
+        part_digest(&mine, &digests(3, 2), 4),
+        part_digest(&mine, &digests(2, 3), 5),
     ]);
-    assert_eq!(receipt(&of(Role::Sender, 1), &digests(3, 2), 4), base, "both sides compute the same");
+    assert_eq!(part_digest(&of(Role::Sender, 1), &digests(3, 2), 4), base, "both sides compute the same");
 }
 
 /// A receiver that alone learns sends nothing that depends on what is asked of it.

@@ -223,12 +223,12 @@ fn flaw_a_run_that_breaks_before_the_root_is_taken_up_by_a_side_that_has_not_beg
         let partitioned = PartitionedRun::agree(agreed, items, Player::process(1), &mut run, rng)?;
         let progress = PartProgress::new(play_options.reporter);
         let mut run = RunConnection::begin(run, links, &partitioned, play_options, rng)?;
-        let ledger = partitioned.play(&mut run, play_options, &progress, rng)?;
+        let tally = partitioned.play(&mut run, play_options, &progress, rng)?;
         while run.channel().check().is_ok() {
             thread::sleep(Duration::from_millis(5));
         }
         run.mend()?;
-        partitioned.confirm(&ledger, &mut run, play_options.reporter)?;
+        partitioned.confirm(&tally, &mut run, play_options.reporter)?;
         Ok(None)
     };
     let cuts: [&[_]; 2] = [&[(STEPS[1], When::Taken)], &[]];

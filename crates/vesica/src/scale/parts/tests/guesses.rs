@@ -33,11 +33,11 @@ fn guessing(
     let partitioned = PartitionedRun { agreed, set: PartSet::InMemory { split, parts }, job };
     let progress = PartProgress::new(play_options.reporter);
     let mut line = RunConnection::begin(run, links, &partitioned, play_options, rng)?;
-    let ledger = partitioned.play(&mut line, play_options, &progress, rng)?;
-    partitioned.confirm(&ledger, &mut line, play_options.reporter)?;
+    let tally = partitioned.play(&mut line, play_options, &progress, rng)?;
+    partitioned.confirm(&tally, &mut line, play_options.reporter)?;
     drop(line);
     let mut rows = Vec::new();
-    for kept in ledger.into_chosen() {
+    for kept in tally.into_chosen() {
         if let Some(Kept::Pending(pending)) = kept {
             rows.extend(pending.matches()?.into_rows());
         }

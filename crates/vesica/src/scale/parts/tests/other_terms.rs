@@ -9,7 +9,7 @@ use vesica_protocols::{Profile, registry};
 
 use super::*;
 use crate::job::{Ended, Job as Run};
-use crate::scale::parts::attempts::{Seed, SharedLedger};
+use crate::scale::parts::attempts::{Seed, SharedTally};
 use crate::scale::parts::part::{AttemptContext, Header};
 use crate::session::Agreed;
 use crate::session::met::Met;
@@ -79,9 +79,9 @@ fn changing(
         PlayOptions { threads: 1, device: Device::default(), lanes: 1, options, reporter: &reporter };
     let progress = PartProgress::new(&reporter);
     let mut run = RunConnection::begin(channel, links.as_mut(), &partitioned, &play_options, rng)?;
-    let mut ledger = Ledger::new(partitioned.count(), 4);
+    let mut tally = PartTally::new(partitioned.count(), 4);
     for round in 0..MOST_ROUNDS {
-        let missing = ledger.missing();
+        let missing = tally.missing();
         rounds::exchange_round(&mut run, round, partitioned.count(), &missing)?;
         for part in missing.iter().copied() {
             let Meant { plays, says, .. } = meant(part, round);
@@ -94,15 +94,15 @@ fn changing(
                 continue;
             };
             // What is wrong with a part is for the other side to see.
-            drop(table.play(&SharedLedger::new(&mut ledger), &mut met, plays));
+            drop(table.play(&SharedTally::new(&mut tally), &mut met, plays));
         }
-        ledger.compare(&mut run, round, role)?;
-        if ledger.missing().is_empty() {
+        tally.compare(&mut run, round, role)?;
+        if tally.missing().is_empty() {
             run.end_rounds();
-            return partitioned.confirm(&ledger, &mut run, &reporter).map(drop);
+            return partitioned.confirm(&tally, &mut run, &reporter).map(drop);
         }
     }
-    Err(PartsError::Missing { missing: ledger.missing().len(), count: partitioned.count() }.into())
+    Err(PartsError::Missing { missing: tally.missing().len(), count: partitioned.count() }.into())
 }
 
 /// How the honest side of a run ends whose partner changes that, the lines that it has written, and how the partner ends.

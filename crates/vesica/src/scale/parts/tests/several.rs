@@ -17,10 +17,10 @@ fn every_number_of_lanes_sends_the_same_bytes_and_ends_with_the_plain_join() {
         let partitioned = PartitionedRun::agree(agreed, items, player, &mut run, rng)?;
         let progress = PartProgress::new(play_options.reporter);
         let mut run = RunConnection::begin(run, links, &partitioned, play_options, rng)?;
-        let ledger = partitioned.play(&mut run, play_options, &progress, rng)?;
-        kept.lock().unwrap().insert(ledger.root(&partitioned.job.id)?);
-        partitioned.confirm(&ledger, &mut run, play_options.reporter)?;
-        Ok(partitioned.matches(ledger, (2, 2))?.and_then(Selected::into_matches))
+        let tally = partitioned.play(&mut run, play_options, &progress, rng)?;
+        kept.lock().unwrap().insert(tally.root(&partitioned.job.id)?);
+        partitioned.confirm(&tally, &mut run, play_options.reporter)?;
+        Ok(partitioned.matches(tally, (2, 2))?.and_then(Selected::into_matches))
     });
     for (lanes, expected) in [([1, 1], 1), ([1, 4], 1), ([2, 2], 2), ([4, 3], 3), ([4, 4], 4)] {
         let [receiver, sender] = both_in(lanes, [&sets.receiver, &sets.sender], &settings, &[], &*told);
