@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use vesica::ledger::testing::{chained, of_bytes};
-use vesica::receipt::{Receipt, ReportedRun};
+use vesica::receipt::Receipt;
 use vesica::settings::Settings;
 use vesica::terms::Terms;
 use vesica_channel::Kind;

@@ -192,14 +192,14 @@ fn what_a_report_says_around_a_receipt_is_compared_with_it() {
     let words = verified(&scene, &["r-report.json"]);
     assert!(words.contains("r-report.json tells of this run"), "{words}");
     report["sizes"]["peer_items"] = 5.into();
-    scene.write("other-size.json", &report.to_string());
+    scene.write("other-size.json", report.to_string());
     scene.run(&["verify", "other-size.json"]).expect(76, &["a size differs"]);
     scene.run(&["verify", "r.json", "--report", "other-size.json"]).expect(76, &["a size differs"]);
     run(&scene, &[], &[]);
     let later: Value = serde_json::from_str(&scene.read("r-report.json")).unwrap();
     report["sizes"]["peer_items"] = 20.into();
     report["receipt"] = later["receipt"].clone();
-    scene.write("other-run.json", &report.to_string());
+    scene.write("other-run.json", report.to_string());
     scene.run(&["verify", "other-run.json"]).expect(76, &["another run", "the session differs"]);
 }
 

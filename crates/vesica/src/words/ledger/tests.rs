@@ -516,7 +516,8 @@ fn a_refused_run_has_a_line_and_counts_for_nothing() {
         max_questions: Some(100),
         max_epsilon: Noise::of_thousandths(1000),
     };
-    let rows = &Settings { budgets, ..Settings::default() };
+    let of_rows = RunBudgets { max_epsilon: None, ..budgets };
+    let rows = &Settings { budgets: of_rows, ..Settings::default() };
     let noisy = |epsilon| counting(Some(epsilon), budgets);
     let refused = |run: &TestRun, word| {
         let failed = Error { kind: Kind::Refused, ..Error::usage("no", "none") };
