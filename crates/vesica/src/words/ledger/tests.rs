@@ -242,7 +242,7 @@ fn no_epsilon_holds_for_rows() {
     noisy().unwrap();
     is_refused(rows(budgets), "an exact number, or rows");
     // A partner that learns nothing is not bound by it.
-    let settings = &Settings { budgets: budgets, ..Settings::default() };
+    let settings = &Settings { budgets, ..Settings::default() };
     scene.run(0).begin(Role::Receiver, settings, "ada", None).unwrap();
     rows(RunBudgets::default()).unwrap();
     is_refused(noisy(), "had rows, or counts without noise");
