@@ -170,6 +170,26 @@ fn another_table_than_the_one_that_was_begun_with_is_refused() {
     run(&scene, &receive).expect(0, &[]);
 }
 
+/// Its number of keys does not tell it from the first one; the ledger does.
+#[test]
+fn another_table_of_the_same_size_or_another_budget_is_refused_where_there_is_a_ledger() {
+    let (scene, _) = scene();
+    let send = of_dh(&scene, "send", &["--ledger", "runs"]);
+    let receive = of_dh(&scene, "receive", &[]);
+    run(&scene, &send).expect(75, &[]);
+    run(&scene, &receive).expect(75, &[]);
+    let table = scene.read("sender.csv");
+    scene.write("sender.csv", table.replacen("sender", "other", 1));
+    assert_ne!(scene.read("sender.csv"), table);
+    run(&scene, &send).expect(64, &["begun with another table, or with other budgets"]);
+    scene.write("sender.csv", &table);
+    let bounded = of_dh(&scene, "send", &["--ledger", "runs", "--max-questions", "9"]);
+    run(&scene, &bounded).expect(64, &["begun with another table, or with other budgets"]);
+    assert!(!in_box(&scene).iter().any(|name| name.ends_with(".reply")));
+    run(&scene, &send).expect(0, &[]);
+    run(&scene, &receive).expect(0, &[]);
+}
+
 #[test]
 fn a_query_in_the_place_of_the_first_one_is_asked_for_too() {
     let (scene, _) = scene();

@@ -97,7 +97,7 @@ fn one_side_alone_may_ask_for_it() {
     let (_, sent) = scene.pair(&with(&SENDER, &["--report", "report.json"]), &RECEIVER);
     sent.expect(0, &[]);
     assert!(report(&scene, "report.json").get("receipt").is_none());
-    scene.run(&["verify", "report.json"]).expect(65, &["there is no receipt in it"]);
+    scene.run(&["verify", "report.json"]).expect(65, &["it holds no receipt"]);
 }
 
 #[test]

@@ -130,8 +130,9 @@ impl RunLedger {
             let begin = run.begin(runs.len() as u64 + 1);
             let goes_on = |noted: &&account::NotedRun| noted.goes_on_with(&begin);
             if let Some(noted) = runs.iter().find(goes_on) {
-                *begun = Some(noted.begin.run);
-                return Ok(());
+                let number = noted.begin.run;
+                *begun = Some(number);
+                return if (Begin { run: number, ..begin }) == noted.begin { Ok(()) } else { Err(Stop::Another) };
             }
             let (number, torn) = (begin.run, chain.torn.len());
             let checked = account::check(account::spent(runs.iter(), &begin), &begin);
@@ -225,6 +226,13 @@ impl RunLedger {
         acted().map_err(|stop| match stop {
             Stop::Chain(error) => chain_error(&self.path, &error, RunPhase::Agree),
             Stop::Over(over) => over.error(&self.path),
+            Stop::Another => Error::usage(
+                text!(
+                    "{}: this run was begun with another table, or with other budgets",
+                    shown_path(&self.path)
+                ),
+                "give the table and the options of the call that began it",
+            ),
         })
     }
 
@@ -238,6 +246,8 @@ enum Stop {
     Chain(ChainError),
     /// A budget does not allow the run.
     Over(Over),
+    /// A call by post comes with another table, or other options, than that which began its run.
+    Another,
 }
 
 impl<E: Into<ChainError>> From<E> for Stop {

@@ -95,9 +95,9 @@ fn what_no_receipt_can_hold_is_not_agreed_on() {
         let sender = scope.spawn(|| agree(Role::Sender, &identities[1], &mut there));
         [agree(Role::Receiver, &identities[0], &mut here), sender.join().unwrap()]
     });
-    for refused in both {
-        assert!(matches!(refused, Err(SessionError::Unsigned(_))), "{refused:?}");
-    }
+    // The slower one may hear of it from the partner.
+    assert!(both.iter().all(Result::is_err), "{both:?}");
+    assert!(both.iter().any(|refused| matches!(refused, Err(SessionError::Unsigned(_)))), "{both:?}");
 }
 
 #[test]
