@@ -41,7 +41,7 @@ def test_two_processes(kind: str, tmp_path: Path, keys: dict[str, str]) -> None:
 
 
 def test_both_sides_sign_the_same_receipt_which_anybody_can_check(tmp_path: Path, keys: dict[str, str]) -> None:
-    places = {side: tmp_path / f"{side}.json" for side in ("sender", "receiver")}
+    places = {side: tmp_path / f"{side}-receipt.json" for side in ("sender", "receiver")}
     sender = python(
         tmp_path, "sender", "polars", THEIRS, identity="sender.pem", peer=keys["receiver"], listen="127.0.0.1:0",
         receipt=str(places["sender"]),
