@@ -76,7 +76,7 @@ def test_both_sides_sign_the_same_receipt_which_anybody_can_check(tmp_path: Path
 
 
 def test_a_receipt_needs_two_sides_with_keys(tmp_path: Path) -> None:
-    with pytest.raises(vesica.UsageError, match="receipt.? needs two sides"):
+    with pytest.raises(vesica.UsageError, match=r"receipt.? needs two sides"):
         vesica.receive(
             table("pandas", MINE), key="email:email", connect="127.0.0.1:1", insecure_plaintext=True,
             receipt=tmp_path / "receipt.json",
