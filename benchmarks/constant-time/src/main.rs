@@ -130,7 +130,11 @@ fn main() -> ExitCode {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut minutes = 8.0;
     if let Some(at) = arguments.iter().position(|argument| argument == "--minutes") {
-        minutes = arguments.get(at + 1).and_then(|minutes| minutes.parse().ok()).unwrap();
+        let Some(given) = arguments.get(at + 1).and_then(|minutes| minutes.parse().ok()) else {
+            eprintln!("--minutes takes a number");
+            return ExitCode::from(64);
+        };
+        minutes = given;
         arguments.drain(at..at + 2);
     }
     let wanted = |subject: &Subject| {

@@ -44,6 +44,7 @@ pub(super) fn list() -> Vec<Subject> {
     list.push(over_curve::<P256>("base OTs over P-256: 2 of the receiver"));
     list.push(over_curve::<P384>("base OTs over P-384: 2 of the receiver"));
     list.push(over_curve::<P521>("base OTs over P-521: 2 of the receiver"));
+    list.extend(of_iknp());
     list.extend(extensions());
     list.extend(codes());
     list.extend(silent());
@@ -95,6 +96,7 @@ fn from_ml_kem() -> [Subject; 3] {
             operation(bytes::<1>, move |choices| receiver(*choices))
         }),
         row(MODULE, "base OTs from ML-KEM: 8 of the receiver, its strings", "the choices", move || {
+            // An honest receiver's message is of the right length and canonical.
             let (_, answer) = sender(&mut Prg::from_seed([2; 16])).finish(&receiver([0]).1).unwrap();
             operation(
                 move |class, rng| Some(receiver(bytes::<1>(class, rng)).0),
@@ -141,7 +143,7 @@ fn pairs(count: usize) -> Vec<[Seed; 2]> {
     seeds(2 * count).as_chunks::<2>().0.to_vec()
 }
 
-fn extensions() -> Vec<Subject> {
+fn of_iknp() -> Vec<Subject> {
     let length = iknp::bytes(128, ROWS) as usize;
     let choices = bytes::<{ ROWS / 8 }>;
     vec![
@@ -167,6 +169,12 @@ fn extensions() -> Vec<Subject> {
                 },
             )
         }),
+    ]
+}
+
+fn extensions() -> Vec<Subject> {
+    let choices = bytes::<{ ROWS / 8 }>;
+    vec![
         row("ot/src/kos.rs", "KOS15: 1024 rows of the receiver, with its check", "the choices", move || {
             operation(
                 move |class, rng| {

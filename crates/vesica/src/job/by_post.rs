@@ -366,10 +366,8 @@ impl PostSide<'_> {
         noted.begin(role, self.settings, partner, Some(post), self.reporter)
     }
 
-    /// Writes the agreement into the ledger, before any message of the protocol is posted. The sender names the query
-    /// that it answers: with the same head, another one asks for other keys in the same session.
+    /// Writes the agreement into the ledger, before any message of the protocol is posted.
     fn agreed(&self, agreed: &Agreed, query: Option<&[u8]>) -> Result<(), Error> {
-        let query = query.map(|query| blake3::hash(query).to_hex().to_string());
         self.noted.map_or(Ok(()), |noted| noted.agreed(agreed, query))
     }
 

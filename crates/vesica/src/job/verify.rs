@@ -27,10 +27,14 @@ impl Verified {
     /// What the receipt says, what it proves and what not.
     pub fn in_words(&self) -> String {
         let mut text = self.receipt.in_words(&self.expected);
+        let compared = match self.receipt.statement.set {
+            None => "time, parameters, terms, sizes and the kind of the result",
+            Some(_) => "and time",
+        };
         for report in &self.reports {
             text += &format!(
-                "{} tells of this run: role, session, protocol, keys, digests, time, terms and sizes are those of the \
-                 receipt. All else in it, and the text that a page shows, is that side's own word.\n",
+                "{} tells of this run: role, session, protocol, keys, digests, {compared} are those of the receipt. All \
+                 else in it, and the text that a page shows, is that side's own word.\n",
                 shown_path(report)
             );
         }

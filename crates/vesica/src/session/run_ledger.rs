@@ -34,8 +34,9 @@ impl NotedSet {
     }
 
     /// Writes the agreement into the ledger, before any message of the protocol leaves.
-    /// By post, `query` is the digest of what the sender answers.
-    pub(crate) fn agreed(&self, agreed: &Agreed, query: Option<String>) -> Result<(), Error> {
+    /// By post, `query` is what the sender answers: with the same head, another one asks for other keys in the same session.
+    pub(crate) fn agreed(&self, agreed: &Agreed, query: Option<&[u8]>) -> Result<(), Error> {
+        let query = query.map(|query| blake3::hash(query).to_hex().to_string());
         let peer_keys = agreed.sizes.of(agreed.role().other()) as u64;
         self.ledger.agreed(agreed.public_id(), agreed.protocol.name, peer_keys, query)
     }

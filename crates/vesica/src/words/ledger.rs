@@ -131,8 +131,11 @@ impl RunLedger {
             let goes_on = |noted: &&account::NotedRun| noted.goes_on_with(&begin);
             if let Some(noted) = runs.iter().find(goes_on) {
                 let number = noted.begin.run;
+                if (Begin { run: number, ..begin }) != noted.begin {
+                    return Err(Stop::Another);
+                }
                 *begun = Some(number);
-                return if (Begin { run: number, ..begin }) == noted.begin { Ok(()) } else { Err(Stop::Another) };
+                return Ok(());
             }
             let (number, torn) = (begin.run, chain.torn.len());
             let checked = account::check(account::spent(runs.iter(), &begin), &begin);

@@ -216,9 +216,9 @@ pub struct ReportedRun {
     started: String,
     #[serde(default)]
     confirmed: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "distinct")]
     terms: BTreeMap<String, String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "distinct")]
     parameters: BTreeMap<String, serde_json::Value>,
     learns: Option<String>,
     result: Option<ReportedResult>,

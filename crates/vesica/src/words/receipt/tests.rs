@@ -263,6 +263,9 @@ fn the_report_of_another_run_is_told_from_its_own() {
         *changed.pointer_mut(place).unwrap() = value;
         assert_eq!(is_of(&changed), Err(ReceiptError::OtherRun(what)), "{place}");
     }
+    // Which of two terms a reader takes, nobody could tell.
+    let twice = report.to_string().replacen("\"security\"", "\"security\":\"none\",\"security\"", 1);
+    assert!(matches!(ReportedRun::find(twice.as_bytes()), Err(ReceiptError::NoReport(_))));
     let mut changed = report.clone();
     changed["role"] = "receiver".into();
     assert!(is_of(&changed).is_err());
