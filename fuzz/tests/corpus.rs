@@ -69,3 +69,13 @@ fn every_folder_of_the_corpus_has_its_target() {
         assert!(names.contains(&name), "fuzz/corpus/{name}");
     }
 }
+
+/// Those that are meant to be ledgers still are, so that what follows the first line is reached.
+#[test]
+fn the_ledgers_of_the_corpus_are_read() {
+    for (name, is_one) in [("runs", true), ("by-post", true), ("screen", false), ("unknown-run", false)] {
+        let texts = fs::read(corpus().join("ledger").join(name)).unwrap();
+        let read = vesica::ledger::testing::of_bytes(&vesica::ledger::testing::chained(&texts));
+        assert_eq!(read.is_some(), is_one, "{name}");
+    }
+}

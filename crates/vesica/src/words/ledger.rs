@@ -143,11 +143,11 @@ impl RunLedger {
                 Ok(()) => Entry::Begin(Box::new(begin)),
                 Err(over) => Entry::Refused(over.before(begin)),
             };
-            let line = chain.append(file, &self.path, entry)?;
+            let line = chain.append(file, entry)?;
             *begun = Some(number);
             if torn > 0 {
                 tell(text!(
-                    "{}: line {} of the ledger was not whole: {} bytes that a crash had left. A line of its own quotes them; \
+                    "{}: line {} of the ledger was not whole: {} bytes that a crash had left. A line of its own names them; \
                      nothing had left this side for them",
                     shown_path(&self.path),
                     line - 1,
@@ -184,7 +184,7 @@ impl RunLedger {
                 Ok(()) => Entry::Agreed(agreement),
                 Err(over) => Entry::Refused(over.at(agreement)),
             };
-            chain.append(file, &self.path, entry)?;
+            chain.append(file, entry)?;
             checked.map_err(Stop::Over)
         })
     }
@@ -203,7 +203,7 @@ impl RunLedger {
             let mine = account::of_number(&runs, run)?;
             let line = match mine.refusal {
                 Some(_) => mine.last,
-                None => chain.append(file, &self.path, Entry::Ended(End { run, outcome, phase, code }))?,
+                None => chain.append(file, Entry::Ended(End { run, outcome, phase, code }))?,
             };
             let digest = chain.digests.get(line as usize).map(|digest| digest.to_hex().to_string());
             Ok(Some(LedgerReport { run, line, digest: digest.unwrap_or_default() }))

@@ -10,7 +10,9 @@
 //!
 //! **What a crash leaves.** Each line is durable before the next one is written. So what follows the last whole line is
 //! of one line, whose first bytes are known: its beginning, or all of it with zeros where the disk has not yet written
-//! ([`Chain::is_torn`]). Anything else is not from a crash.
+//! ([`Chain::is_torn`]). Anything else is not from a crash. It stays where it is, and the next line, behind
+//! [`TORN_END`], has its length and digest. Nothing is ever taken out of the file, so a crash meanwhile loses nothing
+//! either: it leaves more of the same, which the line after that names.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -27,9 +29,9 @@ use crate::words::report::{now, shown_time};
 const VERSION: u32 = 1;
 /// The most bytes of a line, without the newline.
 const LONGEST: usize = 1 << 16;
-/// The most bytes of a torn line that are quoted.
-const QUOTED: usize = 4096;
-/// The longest text of a line, the quote of a torn one and the sketch apart.
+/// What ends the rest of a torn line, before the line that names it. No line has a zero.
+const TORN_END: &[u8] = b"\0\n";
+/// The longest text of a line, the sketch apart.
 const LONGEST_TEXT: usize = 1024;
 /// Bytes of what ends each line ([`ending`]).
 const ENDING: usize = 77;
@@ -60,8 +62,8 @@ pub(super) enum Entry {
     Ended(End),
     /// A budget does not allow the run, which ends with this line.
     Refused(Refusal),
-    /// What a crash had left of a line in the place of this one.
-    Torn { bytes: u64, blake3: String, text: String },
+    /// What a crash had left before this line: so many bytes, of that digest.
+    Torn { bytes: u64, blake3: String },
 }
 
 /// What a run is, before the partner has heard of this side's set.
@@ -176,7 +178,7 @@ pub(super) struct Chain {
     pub(super) lines: Vec<Line>,
     /// The digest of each line.
     pub(super) digests: Vec<blake3::Hash>,
-    /// Bytes of the lines.
+    /// Bytes up to the end of the last line.
     end: u64,
     /// What follows them: what a crash has left of a line.
     pub(super) torn: Vec<u8>,
@@ -189,11 +191,11 @@ impl Chain {
         let mut input = BufReader::with_capacity(LONGEST, input);
         loop {
             let mut bytes = Vec::new();
-            (&mut input).take(LONGEST as u64 + 1).read_until(b'\n', &mut bytes)?;
+            let most = LONGEST + TORN_END.len();
+            (&mut input).take(most as u64).read_until(b'\n', &mut bytes)?;
             if bytes.is_empty() {
                 return Ok(chain);
             }
-            let last = input.fill_buf()?.is_empty();
             if chain.lines.is_empty() && bytes == LEDGER_MAGIC {
                 return Err(ChainError::Served);
             }
@@ -205,10 +207,7 @@ impl Chain {
                     chain.take(read.ok(), digest)?;
                     chain.end += bytes.len() as u64;
                 }
-                None if last && chain.is_torn(&bytes) => {
-                    chain.torn = bytes;
-                    return Ok(chain);
-                }
+                None if chain.is_torn(&bytes) => chain.torn.extend(bytes),
                 None if chain.lines.is_empty() && !bytes.starts_with(chain.start().as_bytes()) => {
                     return Err(ChainError::NotALedger);
                 }
@@ -240,6 +239,11 @@ impl Chain {
         if !line.is_shown() {
             return Err(self.broken("has a text that no run has"));
         }
+        if !line.entry.names(&self.torn) {
+            return Err(self.broken("does not name what stands before it"));
+        }
+        self.end += self.torn.len() as u64;
+        self.torn.clear();
         self.digests.push(digest);
         self.lines.push(line);
         Ok(())
@@ -251,7 +255,7 @@ impl Chain {
         format!("{{\"line\":{line},\"previous\":\"{previous}\",\"time\":\"")
     }
 
-    /// Whether a crash may have left these bytes, the last of the file, of the next line.
+    /// Whether a crash may have left these bytes of the next line.
     ///
     /// Of the first line, it left enough to tell it from anybody else's file, or as many zeros as the line has bytes: a
     /// file that is not this program's is never written over.
@@ -267,7 +271,7 @@ impl Chain {
         // JSON has no zeros, so these were not written. Without any, a line that has its newline was written whole.
         let cut = line.len() == bytes.len() || line.iter().any(zero);
         let begins = line.iter().zip(start.as_bytes()).all(|(byte, expected)| zero(byte) || byte == expected);
-        cut && begins && line.len() < LONGEST && !line.contains(&b'\n')
+        cut && begins && line.len() < LONGEST + TORN_END.len()
     }
 
     fn broken(&self, why: &'static str) -> ChainError {
@@ -295,29 +299,26 @@ impl Chain {
         put_last(file, path, &self.push(line), 0)
     }
 
-    /// Appends a line, durably. What a crash has left before it is quoted in a line of its own. Gives the line's
-    /// number.
-    pub(super) fn append(&mut self, file: &File, path: &Path, entry: Entry) -> io::Result<u64> {
-        for write in self.writes(entry)? {
-            match write {
-                Write::CutAt(end) => put_last(file, path, &[], end)?,
-                Write::Line(line, at) => append(file, &line, at)?,
-            }
-        }
+    /// Appends a line, durably. What a crash has left before it is named in a line of its own. Gives the line's number.
+    pub(super) fn append(&mut self, file: &File, entry: Entry) -> io::Result<u64> {
+        self.writes(entry)?.iter().try_for_each(|(bytes, at)| append(file, bytes, *at))?;
         Ok(self.lines.len() as u64 - 1)
     }
 
-    /// How a line is appended: each of these is durable before the next one begins, so no crash leaves anything but the
-    /// beginning of a line.
-    fn writes(&mut self, entry: Entry) -> io::Result<Vec<Write>> {
-        let torn = std::mem::take(&mut self.torn);
-        let cut = (!torn.is_empty()).then_some(Write::CutAt(self.end));
-        let quote = (!torn.is_empty()).then(|| torn_entry(&torn));
-        let mut writes: Vec<Write> = cut.into_iter().collect();
-        for entry in quote.into_iter().chain(iter::once(entry)) {
-            let (at, line) = (self.end, self.next(entry)?);
-            writes.push(Write::Line(self.push(line), at));
+    /// What is written for a line, and where: each is durable before the next one begins, so no crash leaves anything but
+    /// the beginning of a line.
+    fn writes(&mut self, entry: Entry) -> io::Result<Vec<(Vec<u8>, u64)>> {
+        let mut writes = Vec::new();
+        if !self.torn.is_empty() {
+            let named = self.next(torn_entry(&self.torn))?;
+            let torn = std::mem::take(&mut self.torn);
+            self.end += torn.len() as u64;
+            let at = self.end;
+            self.end += TORN_END.len() as u64;
+            writes.push(([TORN_END, &self.push(named)].concat(), at));
         }
+        let (at, line) = (self.end, self.next(entry)?);
+        writes.push((self.push(line), at));
         Ok(writes)
     }
 
@@ -351,14 +352,6 @@ impl Chain {
     }
 }
 
-/// A write to a file, after which it is durable.
-enum Write {
-    /// Nothing stands there and behind it any more.
-    CutAt(u64),
-    /// These bytes, at the end.
-    Line(Vec<u8>, u64),
-}
-
 impl Line {
     /// Whether its texts are those of a run: such as do nothing to a screen.
     fn is_shown(&self) -> bool {
@@ -369,7 +362,17 @@ impl Line {
 }
 
 impl Entry {
-    /// All texts of the line, but for the quote of a torn one, which nothing shows, and the sketch, which has a form.
+    /// Whether this line may stand behind these bytes, which are no line: behind none, or as the one that names them.
+    fn names(&self, torn: &[u8]) -> bool {
+        match self {
+            Entry::Torn { bytes, blake3 } => torn.strip_suffix(TORN_END).is_some_and(|left| {
+                left.len() as u64 == *bytes && blake3::hash(left).to_hex().as_str() == blake3
+            }),
+            _ => torn.is_empty(),
+        }
+    }
+
+    /// All texts of the line, but for the sketch, which has a form.
     fn texts(&self) -> Vec<&str> {
         match self {
             Entry::Ledger { version: _, sketch_key } => vec![sketch_key],
@@ -383,7 +386,7 @@ impl Entry {
             Entry::Ended(End { run: _, outcome, phase, code: _ }) => {
                 iter::once(outcome).chain(phase).map(String::as_str).collect()
             }
-            Entry::Torn { bytes: _, blake3, text: _ } => vec![blake3],
+            Entry::Torn { bytes: _, blake3 } => vec![blake3],
         }
     }
 }
@@ -443,12 +446,7 @@ fn digest_of(line: &[u8]) -> Option<blake3::Hash> {
 }
 
 fn torn_entry(torn: &[u8]) -> Entry {
-    let quoted = &torn[..torn.len().min(QUOTED)];
-    Entry::Torn {
-        bytes: torn.len() as u64,
-        blake3: blake3::hash(torn).to_hex().to_string(),
-        text: String::from_utf8_lossy(quoted).into_owned(),
-    }
+    Entry::Torn { bytes: torn.len() as u64, blake3: blake3::hash(torn).to_hex().to_string() }
 }
 
 /// A ledger, for tests, whose lines say this after their number and the digest of the line before: each line of `texts`
@@ -476,25 +474,14 @@ mod tests {
     /// What a disk writes as one.
     const SECTOR: usize = 512;
 
-    fn written(disk: &[u8], write: &Write) -> Vec<u8> {
-        let mut after = disk.to_vec();
-        match write {
-            Write::CutAt(end) => after.truncate(*end as usize),
-            Write::Line(line, at) => {
-                let (from, to) = (*at as usize, *at as usize + line.len());
-                after.resize(after.len().max(to), 0);
-                after[from..to].copy_from_slice(line);
-            }
-        }
-        after
+    fn written(disk: &[u8], (bytes, at): &(Vec<u8>, u64)) -> Vec<u8> {
+        assert_eq!(*at, disk.len() as u64, "nothing is written over");
+        [disk, bytes].concat()
     }
 
     /// What may be there if the power fails during that write: the file grew to any size, and has any of the sectors.
-    fn failing(disk: &[u8], write: &Write, rng: &mut StdRng) -> Vec<u8> {
+    fn failing(disk: &[u8], write: &(Vec<u8>, u64), rng: &mut StdRng) -> Vec<u8> {
         let after = written(disk, write);
-        if after.len() < disk.len() {
-            return if rng.random() { after } else { disk.to_vec() };
-        }
         let sizes = [disk.len(), after.len(), rng.random_range(disk.len()..=after.len())];
         let mut left = disk.to_vec();
         left.resize(sizes[rng.random_range(0..3)], 0);
@@ -517,8 +504,9 @@ mod tests {
             for _ in 0..20 {
                 let mut chain = Chain::read(&disk[..]).unwrap();
                 let before = chain.digests.clone();
-                let text = "x".repeat(rng.random_range(0..3000));
-                let writes = chain.writes(Entry::Torn { bytes: 0, blake3: String::new(), text }).unwrap();
+                let mut text = || "x".repeat(rng.random_range(0..1000));
+                let (outcome, phase) = (text(), Some(text()));
+                let writes = chain.writes(Entry::Ended(End { run: 0, outcome, phase, code: 0 })).unwrap();
                 let fails = rng.random_range(0..=writes.len());
                 for write in &writes[..fails] {
                     disk = written(&disk, write);
@@ -528,6 +516,8 @@ mod tests {
                 }
                 let after = Chain::read(&disk[..]).unwrap();
                 assert!(after.digests.starts_with(&before), "a line was lost");
+                // Each byte is of a line, or was named, or will be.
+                assert_eq!(after.end as usize + after.torn.len(), disk.len());
                 torn += usize::from(!after.torn.is_empty());
                 holes += usize::from(after.torn.ends_with(b"\n"));
             }

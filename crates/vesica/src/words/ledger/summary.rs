@@ -22,7 +22,7 @@ pub struct Summary {
     /// The BLAKE3 digest of the last one, in hexadecimal digits. Whoever notes it elsewhere can tell later whether the
     /// ledger still has that line, and all before it.
     pub last: String,
-    /// What crashes had left of lines, in lines that quote it, and at the end.
+    /// What crashes had left of lines, as lines name it, and at the end.
     pub torn: Vec<Torn>,
     /// The partners, in the order of their first runs.
     pub partners: Vec<PartnerRuns>,

@@ -412,7 +412,7 @@ fn a_text_that_would_do_something_to_a_screen_is_refused() {
 }
 
 #[test]
-fn what_a_crash_leaves_of_a_line_is_quoted_and_the_chain_goes_on() {
+fn what_a_crash_leaves_of_a_line_is_named_and_the_chain_goes_on() {
     let scene = Scene::new();
     begins(&scene.run(0), &counts(9), "ada").unwrap();
     let good = fs::read(scene.path()).unwrap();
@@ -432,9 +432,29 @@ fn what_a_crash_leaves_of_a_line_is_quoted_and_the_chain_goes_on() {
         assert_eq!(scene.summary().torn, named);
         let told = begins(&scene.run(0), &counts(9), "ada").unwrap().unwrap().shell();
         assert!(told.contains(&format!("line 2 of the ledger was not whole: {bytes} bytes")), "{told}");
-        let lines = scene.lines();
-        assert!(lines[2].contains("\"kind\":\"torn\"") && lines.len() == 4, "{lines:#?}");
+        let after = fs::read(scene.path()).unwrap();
+        let behind = after.strip_prefix(&[&good[..], rest, b"\0\n"].concat()[..]).unwrap();
+        assert!(
+            behind.starts_with(b"{\"line\":2,") && behind.iter().filter(|byte| **byte == b'\n').count() == 2
+        );
         assert_eq!(scene.summary().torn, named);
+        // A crash while that is written leaves more of the same, which the line after it names.
+        for cut in [good.len() + bytes + 1, good.len() + bytes + 2, good.len() + bytes + 60] {
+            fs::write(scene.path(), &after[..cut]).unwrap();
+            begins(&scene.run(0), &counts(9), "ada").unwrap();
+            assert_eq!(scene.summary().torn, [Torn { line: 2, bytes: (cut - good.len()) as u64 }]);
+        }
+        // What is named is bound: its length and each of its bytes.
+        for at in [good.len(), good.len() + bytes - 1] {
+            let mut changed = after.clone();
+            changed[at] ^= 1;
+            fs::write(scene.path(), &changed).unwrap();
+            assert!(read(&scene.path(), None).is_err());
+            changed.remove(at);
+            fs::write(scene.path(), &changed).unwrap();
+            assert!(read(&scene.path(), None).is_err());
+        }
+        fs::write(scene.path(), &after).unwrap();
         assert!(read(&scene.path(), Some(&digest)).is_ok());
         assert_eq!(scene.first().counts.spent, 2);
     }
